@@ -14,10 +14,11 @@ pub struct Position {
 }
 
 impl Position {
+    pub(crate) const START: Position = Position { line: 1, column: 1 };
+
     /// The position of a byte offset in a text; the end of the text for offsets past it.
     pub fn of(text: &str, offset: usize) -> Position {
-        let mut line = 1;
-        let mut column = 1;
+        let Position { mut line, mut column } = Position::START;
         for (at, c) in text.char_indices() {
             if at >= offset {
                 break;
@@ -70,6 +71,11 @@ pub struct Diagnostic {
     pub help: String,
     /// The mistake, if it is one of those that readers of several languages warn about.
     pub topic: Option<Topic>,
+}
+
+/// An error at a position.
+pub(crate) fn error(position: Position, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Some(position), message)
 }
 
 impl Diagnostic {

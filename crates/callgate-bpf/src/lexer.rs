@@ -1,18 +1,11 @@
-//! The lexer: splits program text into words, numbers and punctuation, each with its position. It drops
+//! The lexer of assembly: splits a text into words, numbers and punctuation, each with its position. It drops
 //! comments and white space, but keeps line ends, because assembly has one instruction per line.
 //!
-//! There are two flavours: assembly (`;` starts a comment, words may contain dots, a line that starts with `#` is a
-//! comment) and source code in C, Rust or Go (numbers may have underscores and suffixes, a string is one token).
+//! `;` starts a comment, a line that starts with `#` is one, and words may contain dots. Source code has
+//! [a lexer of its own](crate::text), with the same tokens.
 
-use crate::diagnostic::{Diagnostic, Position};
+use crate::diagnostic::{Diagnostic, Position, error};
 use crate::printable::visible;
-
-/// The flavour of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flavour {
-    Assembly,
-    Source,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
@@ -46,9 +39,38 @@ impl Token<'_> {
         self.kind == TokenKind::Mark(mark)
     }
 
+    /// Whether it is one of these marks.
+    pub(super) fn is_any(&self, marks: &str) -> bool {
+        matches!(self.kind, TokenKind::Mark(mark) if marks.contains(mark))
+    }
+
+    pub(super) fn is_name(&self) -> bool {
+        self.kind == TokenKind::Word
+    }
+
+    pub(super) fn is_number(&self) -> bool {
+        matches!(self.kind, TokenKind::Number(_))
+    }
+
+    pub(super) fn is_line_end(&self) -> bool {
+        self.kind == TokenKind::LineEnd
+    }
+
+    /// The position after the token.
+    pub(super) fn end(&self) -> Position {
+        let length = self.text.chars().count() as u32;
+        Position { column: self.position.column + length, ..self.position }
+    }
+
     pub(super) fn is_word(&self, word: &str) -> bool {
         self.kind == TokenKind::Word && self.text.eq_ignore_ascii_case(word)
     }
+}
+
+/// Whether tokens begin with these marks.
+pub(super) fn starts(tokens: &[Token<'_>], marks: &str) -> bool {
+    let mut tokens = tokens.iter();
+    marks.chars().all(|mark| tokens.next().is_some_and(|token| token.is(mark)))
 }
 
 /// The limit on tokens in a text, including line ends. A token takes 40 bytes of memory, what is made of it
@@ -59,9 +81,8 @@ pub(crate) const MAX_TOKENS: usize = 2_000_000;
 ///
 /// # Errors
 /// If there are more than [`MAX_TOKENS`].
-pub(super) fn tokens(text: &str, flavour: Flavour) -> Result<Vec<Token<'_>>, Diagnostic> {
-    let position = Position { line: 1, column: 1 };
-    let mut lexer = Lexer { rest: text, position, flavour, line_is_empty: true };
+pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Diagnostic> {
+    let mut lexer = Lexer { rest: text, position: Position::START, line_is_empty: true };
     let mut tokens: Vec<Token<'_>> = Vec::new();
     while let Some(token) = lexer.next_token() {
         if tokens.len() == MAX_TOKENS {
@@ -79,14 +100,13 @@ pub(crate) fn too_many(position: Position, remaining: usize, length: usize) -> D
     let message = format!(
         "the text has more than {MAX_TOKENS} tokens (words, numbers, signs and line ends), the limit; {remaining} of its {length} bytes remain"
     );
-    Diagnostic::error(Some(position), message)
+    error(position, message)
         .help("even the longest program has fewer; check that this is the right file")
 }
 
 struct Lexer<'a> {
     rest: &'a str,
     position: Position,
-    flavour: Flavour,
     /// Only white space and comments on this line so far.
     line_is_empty: bool,
 }
@@ -100,13 +120,11 @@ impl<'a> Lexer<'a> {
             (TokenKind::LineEnd, 1)
         } else if let Some(length) = self.number_length() {
             let text = self.rest.get(..length).unwrap_or_default();
-            (TokenKind::Number(number(text, self.flavour)), length)
+            (TokenKind::Number(number(text)), length)
         } else if let Some((value, length)) = self.character() {
             (TokenKind::Number(Ok(value)), length)
-        } else if self.starts_word(first) {
-            (TokenKind::Word, self.span(|c| self.continues_word(c)))
-        } else if let Some(length) = self.string_length() {
-            (TokenKind::Mark('"'), length)
+        } else if starts_word(first) {
+            (TokenKind::Word, self.span(|c| starts_word(c) || c.is_ascii_digit()))
         } else {
             (TokenKind::Mark(first), first.len_utf8())
         };
@@ -118,9 +136,8 @@ impl<'a> Lexer<'a> {
     fn skip_blanks_and_comments(&mut self) {
         loop {
             let to_line_end = self.rest.starts_with("//")
-                || (self.flavour == Flavour::Assembly
-                    && (self.rest.starts_with(';')
-                        || (self.line_is_empty && self.rest.starts_with('#'))));
+                || self.rest.starts_with(';')
+                || (self.line_is_empty && self.rest.starts_with('#'));
             let length = if to_line_end {
                 self.span(|c| c != '\n')
             } else if self.rest.starts_with("/*") {
@@ -153,14 +170,6 @@ impl<'a> Lexer<'a> {
         taken
     }
 
-    fn starts_word(&self, c: char) -> bool {
-        c.is_alphabetic() || c == '_' || (c == '.' && self.flavour == Flavour::Assembly)
-    }
-
-    fn continues_word(&self, c: char) -> bool {
-        self.starts_word(c) || c.is_ascii_digit()
-    }
-
     /// Numbers may start with a minus; a plus is punctuation.
     fn number_length(&self) -> Option<usize> {
         let sign = usize::from(self.rest.starts_with('-'));
@@ -172,26 +181,16 @@ impl<'a> Lexer<'a> {
         Some(sign + end.unwrap_or(digits.len()))
     }
 
-    /// The length in bytes of a string of source code, which ends on its line.
-    fn string_length(&self) -> Option<usize> {
-        let inside = self.rest.strip_prefix('"').filter(|_| self.flavour == Flavour::Source)?;
-        let mut escaped = false;
-        for (at, byte) in inside.bytes().enumerate() {
-            match byte {
-                b'\n' => return None,
-                b'"' if !escaped => return Some(at + 2),
-                _ => escaped = byte == b'\\' && !escaped,
-            }
-        }
-        None
-    }
-
     /// A character in single quotes is its code.
     fn character(&self) -> Option<(u32, usize)> {
         let mut chars = self.rest.strip_prefix('\'')?.chars();
         let c = chars.next().filter(|c| !matches!(c, '\'' | '\\' | '\n'))?;
         (chars.next() == Some('\'')).then(|| (u32::from(c), c.len_utf8() + 2))
     }
+}
+
+fn starts_word(c: char) -> bool {
+    c.is_alphabetic() || matches!(c, '_' | '.')
 }
 
 /// Text for a message: in quotes, shortened, and with escapes for characters that are not printable.
@@ -206,18 +205,10 @@ pub(super) fn quote(text: &str) -> String {
 
 /// Hexadecimal with `0x`, binary with `0b`, octal with a leading `0` (as `bpf_asm`), else decimal.
 /// Negative numbers are taken as two's complement.
-pub(super) fn number(text: &str, flavour: Flavour) -> Result<u32, BadNumber> {
+pub(super) fn number(text: &str) -> Result<u32, BadNumber> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text),
-    };
-    let cleaned: String;
-    let digits = match flavour {
-        Flavour::Assembly => digits,
-        Flavour::Source => {
-            cleaned = digits.replace('_', "");
-            without_suffix(&cleaned)
-        }
     };
     let (base, digits) = match digits.as_bytes() {
         [b'0', b'x' | b'X', ..] => (16, digits.get(2..)),
@@ -237,28 +228,19 @@ pub(super) fn number(text: &str, flavour: Flavour) -> Result<u32, BadNumber> {
     }
 }
 
-/// The number without a type suffix of C or Rust.
-fn without_suffix(digits: &str) -> &str {
-    ["u64", "u32", "u16", "u8", "i32", "usize", "ULL", "ull", "UL", "ul", "LL", "U", "u", "L"]
-        .iter()
-        .find_map(|suffix| digits.strip_suffix(suffix))
-        .unwrap_or(digits)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn numbers_are_those_of_bpf_asm() {
-        let assembly = |text| number(text, Flavour::Assembly);
-        assert_eq!(assembly("0"), Ok(0));
-        assert_eq!(assembly("4294967295"), Ok(u32::MAX));
-        assert_eq!(assembly("-1"), Ok(u32::MAX));
-        assert_eq!(assembly("-2147483648"), Ok(0x8000_0000));
-        assert_eq!(assembly("0xC000003e"), Ok(0xc000_003e));
-        assert_eq!(assembly("0b101"), Ok(5));
-        assert_eq!(assembly("017"), Ok(15));
+        assert_eq!(number("0"), Ok(0));
+        assert_eq!(number("4294967295"), Ok(u32::MAX));
+        assert_eq!(number("-1"), Ok(u32::MAX));
+        assert_eq!(number("-2147483648"), Ok(0x8000_0000));
+        assert_eq!(number("0xC000003e"), Ok(0xc000_003e));
+        assert_eq!(number("0b101"), Ok(5));
+        assert_eq!(number("017"), Ok(15));
         for (text, wrong) in [
             ("4294967296", BadNumber::Range),
             ("-2147483649", BadNumber::Range),
@@ -269,16 +251,14 @@ mod tests {
             ("12ab", BadNumber::Digits),
             ("1_000", BadNumber::Digits),
         ] {
-            assert_eq!(assembly(text), Err(wrong), "{text}");
+            assert_eq!(number(text), Err(wrong), "{text}");
         }
-        assert_eq!(number("0x7fff_0000u32", Flavour::Source), Ok(0x7fff_0000));
-        assert_eq!(number("4U", Flavour::Source), Ok(4));
     }
 
     #[test]
     fn comments_vanish_and_positions_stay() {
         let text = "a /* b\n c */ d ; e\n  # f\n, #1 // g";
-        let seen: Vec<_> = tokens(text, Flavour::Assembly)
+        let seen: Vec<_> = tokens(text)
             .unwrap()
             .iter()
             .map(|t| (t.text, t.position.line, t.position.column))
@@ -299,27 +279,17 @@ mod tests {
     }
 
     #[test]
-    fn a_string_of_source_code_is_one_token() {
-        let texts = |text, flavour| -> Vec<String> {
-            tokens(text, flavour).unwrap().iter().map(|token| token.text.to_owned()).collect()
-        };
-        assert_eq!(texts(r#"f("a { \" b", 1)"#, Flavour::Source)[2], r#""a { \" b""#);
-        assert_eq!(texts("\"a\nb", Flavour::Source), ["\"", "a", "\n", "b", ""]);
-        assert_eq!(texts("\"a\"", Flavour::Assembly), ["\"", "a", "\"", ""]);
-    }
-
-    #[test]
     fn a_text_has_two_million_tokens_at_most() {
         for (unit, each) in [("a:", 2), ("{", 1), ("\r\n", 1), ("; c\n", 1), ("ret #1,\n", 5)] {
             let mut text = unit.repeat(MAX_TOKENS / each);
-            assert!(tokens(&text, Flavour::Assembly).is_ok(), "{unit:?}");
+            assert!(tokens(&text).is_ok(), "{unit:?}");
             text.push('x');
-            let error = tokens(&text, Flavour::Assembly).unwrap_err().message;
+            let error = tokens(&text).unwrap_err().message;
             assert!(error.starts_with("the text has more than 2000000 tokens"), "{error}");
             assert!(error.ends_with(&format!("1 of its {} bytes remain", text.len())));
         }
         // White space is not a token.
-        assert_eq!(tokens(&" ".repeat(2 * MAX_TOKENS), Flavour::Assembly).unwrap().len(), 1);
+        assert_eq!(tokens(&" ".repeat(2 * MAX_TOKENS)).unwrap().len(), 1);
     }
 
     #[test]
@@ -332,12 +302,9 @@ mod tests {
     #[test]
     fn anything_at_all_is_tokens() {
         for text in ["'", "''", "'é'", "-", "--1", "é.ü", "/*", "\u{0}\r\n\t", "'\\'"] {
-            for flavour in [Flavour::Assembly, Flavour::Source] {
-                assert!(!tokens(text, flavour).unwrap().is_empty());
-            }
+            assert!(!tokens(text).unwrap().is_empty());
         }
-        let kinds: Vec<_> =
-            tokens("'a'", Flavour::Assembly).unwrap().iter().map(|t| t.kind).collect();
+        let kinds: Vec<_> = tokens("'a'").unwrap().iter().map(|t| t.kind).collect();
         assert_eq!(kinds, [TokenKind::Number(Ok(97)), TokenKind::LineEnd]);
     }
 }

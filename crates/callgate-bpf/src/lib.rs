@@ -26,11 +26,11 @@
 
 pub mod asm;
 pub mod constants;
+mod cursor;
 pub mod diagnostic;
 pub mod disasm;
 mod filter_flags;
 mod flow;
-mod io_uring_names;
 mod lexer;
 mod named_values;
 mod names;

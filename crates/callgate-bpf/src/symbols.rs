@@ -4,7 +4,7 @@ use crate::SyscallTable;
 use std::cell::Cell;
 
 use crate::disasm::CODE_PARTS;
-use crate::lexer::{Token, TokenKind, quote};
+use crate::lexer::{Token, quote};
 use crate::syscalls::nearest_name;
 use crate::text::TextOptions;
 use crate::{constants, names};
@@ -213,7 +213,7 @@ fn of_other(name: &str, value: u32) -> i128 {
 pub(crate) fn only_arch_in(tokens: &[Token<'_>]) -> Option<Arch> {
     let mut arches = tokens
         .iter()
-        .filter(|token| token.kind == TokenKind::Word && token.text.starts_with("AUDIT_ARCH_"))
+        .filter(|token| token.is_name() && token.text.starts_with("AUDIT_ARCH_"))
         .filter_map(|token| arch_of_token(token.text));
     let first = arches.next()?;
     arches.all(|arch| arch == first).then_some(first)

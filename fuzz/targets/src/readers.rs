@@ -3,7 +3,7 @@
 use callgate::lint::{Subject, lint};
 use callgate::{Arch, Endian, SeccompData, Verdict};
 use callgate_bpf::syscalls::KernelVersion;
-use callgate_bpf::text::{TextOptions, parse_with};
+use callgate_bpf::text::{TextOptions, parse_program};
 use callgate_core::{LongProgram, SocketProgram};
 use callgate_formats::android::{self, ListKind, ListText};
 use callgate_formats::firecracker;
@@ -213,9 +213,9 @@ pub fn android(input: &[u8]) {
 /// A program as text, in any form.
 pub fn program_text(input: &[u8]) {
     let options = TextOptions::new(Endian::Little).with_usual_arch(Arch::X86_64);
-    match parse_with(&String::from_utf8_lossy(input), &options) {
-        Ok((insns, _)) => {
-            let _ = LongProgram::from_raw(&insns);
+    match parse_program(&String::from_utf8_lossy(input), &options) {
+        Ok(program) => {
+            let _ = LongProgram::from_raw(&program.insns);
         }
         Err(error) => assert!(!error.into_diagnostics().is_empty(), "refused without a message"),
     }

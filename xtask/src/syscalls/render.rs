@@ -24,21 +24,36 @@ fn right(text: &str, width: usize) -> String {
     format!("{text:>width$}")
 }
 
-/// `numbers.rs`: per syscall a row of numbers.
-pub(super) fn numbers(sources: &Sources, tables: &Tables, elsewhere: &BTreeSet<String>) -> String {
+/// `table.rs`: per syscall its numbers, version and arguments.
+pub(super) fn table(
+    sources: &Sources,
+    tables: &Tables,
+    elsewhere: &BTreeSet<String>,
+    versions: &BTreeMap<String, String>,
+    prototypes: &Prototypes,
+) -> Result<String> {
+    let versions = all_versions(tables, versions)?;
+    let prototypes = all_prototypes(tables, prototypes)?;
     let mut text = head(
-        "Numbers of all syscalls, per architecture.",
-        &(headers_source(sources)
-            + ";\n//! for s390, which they lack, `xtask/src/syscalls/s390.txt`"),
+        "All syscalls: their numbers per architecture, the kernel that introduced them, and their arguments.",
+        &format!(
+            "{};\n\
+             //! for s390, which they lack, `xtask/src/syscalls/s390.txt`;\n\
+             //! syscalls(2) of Linux man-pages {}; the trace events of Linux {} on x86-64;\n\
+             //! for what they lack the supplement in `xtask/src/syscalls/supplement.rs`",
+            headers_source(sources),
+            sources.manpage_version,
+            sources.formats_version
+        ),
     );
     text += "/// The number of columns.\n";
     writeln!(text, "pub(crate) const COLUMNS: usize = {};\n", COLUMNS.len()).unwrap();
     text += "/// No such syscall.\npub(crate) const __: u32 = u32::MAX;\n\n";
-    text += "/// Syscalls sorted by name. Numbers are without the bit that marks x32, and without the 4000, 5000 and\n";
-    text += "/// 6000 of MIPS o32, n64 and n32.\n#[rustfmt::skip]\n";
+    text += "/// Name, numbers, and the facts that `SyscallFacts::read` reads; sorted by name. Numbers are without the bit that marks\n";
+    text += "/// x32, and without the 4000, 5000 and 6000 of MIPS o32, n64 and n32.\n#[rustfmt::skip]\n";
     writeln!(
         text,
-        "pub(crate) static NUMBERS: [(&str, [u32; COLUMNS]); {}] = [",
+        "pub(crate) static SYSCALLS: [(&str, [u32; COLUMNS], &str); {}] = [",
         tables.calls.len()
     )
     .unwrap();
@@ -58,8 +73,9 @@ pub(super) fn numbers(sources: &Sources, tables: &Tables, elsewhere: &BTreeSet<S
     writeln!(text, "    // {:name_width$}{names}", "").unwrap();
     for (name, numbers) in &tables.calls {
         let cells = row(numbers.iter().map(|number| spell(*number)).collect(), ", ");
+        let facts = facts(versions.get(name), prototypes.get(name));
         let name = format!("\"{name}\",");
-        writeln!(text, "    ({name:name_width$} [{cells}]),").unwrap();
+        writeln!(text, "    ({name:name_width$} [{cells}], {facts:?}),").unwrap();
     }
     text += "];\n\n/// Second names of numbers: the column, the second name, the name in the table. Sorted.\n";
     text += "#[rustfmt::skip]\npub(crate) static ALIASES: &[(usize, &str, &str)] = &[\n";
@@ -70,7 +86,7 @@ pub(super) fn numbers(sources: &Sources, tables: &Tables, elsewhere: &BTreeSet<S
     text += "];\n\n/// Names of syscalls that only other architectures have or had, and of removed ones. Sorted.\n";
     text += "#[rustfmt::skip]\npub(crate) static ELSEWHERE: &[&str] = &[\n";
     text += &wrapped(elsewhere.iter().map(|name| format!("{name:?},")));
-    text + "];\n"
+    Ok(text + "];\n")
 }
 
 /// Words in lines of at most 100 characters, indented.
@@ -114,43 +130,15 @@ pub(super) fn multiplexed(sources: &Sources, calls: &[(&str, String, u32)]) -> S
     text + "];\n"
 }
 
-/// `facts.rs`: per syscall the version and the arguments, in the order of `numbers.rs`.
-pub(super) fn facts(
-    sources: &Sources,
-    tables: &Tables,
-    versions: &BTreeMap<String, String>,
-    prototypes: &Prototypes,
-) -> Result<String> {
-    let versions = all_versions(tables, versions)?;
-    let prototypes = all_prototypes(tables, prototypes)?;
-    let mut text = head(
-        "The kernel that introduced each syscall, and its arguments.",
-        &format!(
-            "syscalls(2) of Linux man-pages {}; the trace events of Linux {} on x86-64;\n\
-             //! for what they lack the supplement in `xtask/src/syscalls/supplement.rs`",
-            sources.manpage_version, sources.formats_version
-        ),
-    );
-    text += "/// In the order of `NUMBERS`; `SyscallFacts::read` describes the form.\n#[rustfmt::skip]\n";
-    writeln!(text, "pub(crate) static FACTS: [&str; {}] = [", tables.calls.len()).unwrap();
-    for name in tables.calls.keys() {
-        let since = versions.get(name).map_or("-", String::as_str);
-        let entry = match prototypes.get(name) {
-            None => format!("{name} {since}"),
-            Some(arguments) => {
-                let arguments: Vec<String> = arguments
-                    .iter()
-                    .map(|argument| {
-                        let Argument { name, ctype, bits } = argument;
-                        format!("{name}: {bits} {ctype}")
-                    })
-                    .collect();
-                format!("{name} {since} ({})", arguments.join(", "))
-            }
-        };
-        writeln!(text, "    {entry:?},").unwrap();
-    }
-    Ok(text + "];\n")
+/// The version and the arguments of a syscall.
+fn facts(version: Option<&String>, arguments: Option<&Vec<Argument>>) -> String {
+    let since = version.map_or("-", String::as_str);
+    let Some(arguments) = arguments else { return since.to_owned() };
+    let arguments: Vec<String> = arguments
+        .iter()
+        .map(|Argument { name, ctype, bits }| format!("{name}: {bits} {ctype}"))
+        .collect();
+    format!("{since} ({})", arguments.join(", "))
 }
 
 /// The version of each syscall, from the man page or else from the supplement. A missing version is an error, and

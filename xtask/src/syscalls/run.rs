@@ -53,8 +53,7 @@ fn generate(sources: &Sources) -> Result<Vec<(&'static str, String)>> {
     elsewhere.extend(versions.keys().cloned());
     elsewhere.retain(|name| !tables.calls.contains_key(name));
     Ok(vec![
-        ("numbers.rs", render::numbers(sources, &tables, &elsewhere)),
-        ("facts.rs", render::facts(sources, &tables, &versions, &prototypes)?),
+        ("table.rs", render::table(sources, &tables, &elsewhere, &versions, &prototypes)?),
         ("multiplexed.rs", render::multiplexed(sources, &headers::multiplexed(&sources.headers)?)),
     ])
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::error::Errors;
 use super::parser::{Parsed, Statement, Target, Targets};
-use crate::diagnostic::{Diagnostic, Position};
+use crate::diagnostic::{Diagnostic, Position, error};
 use crate::lexer::quote;
 use callgate_core::{Insn, MAX_INSNS, MAX_READ_INSNS};
 
@@ -19,17 +19,12 @@ const FAR_SHOWN: usize = 5;
 pub(super) fn link(program: &Parsed<'_>, errors: &mut Errors) -> Vec<Insn> {
     let statements = &program.statements;
     if let Some(first_too_many) = statements.get(MAX_READ_INSNS) {
-        errors.push(
-            Diagnostic::error(
-                Some(first_too_many.position),
-                format!(
-                    "the program has {} instructions; at most {MAX_READ_INSNS} can be read, and the \
-                     kernel accepts at most {MAX_INSNS}",
-                    statements.len()
-                ),
-            )
-            .help("make it smaller or split it into several filters"),
+        let message = format!(
+            "the program has {} instructions; at most {MAX_READ_INSNS} can be read, and the kernel accepts at most {MAX_INSNS}",
+            statements.len()
         );
+        let error = error(first_too_many.position, message);
+        errors.push(error.help("make it smaller or split it into several filters"));
     }
     if statements.is_empty() && errors.is_empty() {
         errors.push(Diagnostic::error(None, "the text contains no instructions"));
@@ -58,19 +53,13 @@ fn labels<'a>(program: &Parsed<'a>, errors: &mut Errors) -> HashMap<&'a str, usi
     let mut labels = HashMap::new();
     for label in &program.labels {
         if label.index == program.statements.len() {
-            errors.push(
-                Diagnostic::error(
-                    Some(label.position),
-                    format!("label {} is not followed by an instruction", quote(label.name)),
-                )
-                .help("end the program with a `ret`"),
-            );
+            let message = format!("label {} is not followed by an instruction", quote(label.name));
+            errors.push(error(label.position, message).help("end the program with a `ret`"));
         }
         if let Some(before) = labels.insert(label.name, label.index) {
-            errors.push(Diagnostic::error(
-                Some(label.position),
-                format!("label {} is already defined at instruction {before}", quote(label.name)),
-            ));
+            let message =
+                format!("label {} is already defined at instruction {before}", quote(label.name));
+            errors.push(error(label.position, message));
         }
     }
     labels
@@ -123,41 +112,31 @@ impl Linker<'_, '_> {
 
     /// The number of instructions between a jump and its target.
     fn distance(&mut self, index: usize, target: &Target<'_>) -> usize {
-        match *target {
-            Target::Next => 0,
-            Target::Skip(distance, _) => distance as usize,
-            Target::Line(at, _) if at > index => at - index - 1,
-            Target::Line(at, position) => {
-                self.error(
-                    Some(position),
-                    format!("instruction {index} cannot jump to instruction {at}"),
-                    "classic BPF only jumps forward",
-                );
-                0
+        let (at, position) = match *target {
+            Target::Next => return 0,
+            Target::Skip(distance, _) => return distance as usize,
+            Target::Line(at, position) => (Some(at), position),
+            Target::Label(name, position) => (self.labels.get(name).copied(), position),
+        };
+        let (message, help) = match (at, target) {
+            (Some(at), _) if at > index => return at - index - 1,
+            (Some(at), Target::Label(name, _)) => (
+                format!(
+                    "instruction {index} cannot jump to label {} at instruction {at}",
+                    quote(name)
+                ),
+                "classic BPF only jumps forward",
+            ),
+            (Some(at), _) => (
+                format!("instruction {index} cannot jump to instruction {at}"),
+                "classic BPF only jumps forward",
+            ),
+            (None, label) => {
+                (format!("label {label} is not defined"), "write `LABEL:` before an instruction")
             }
-            Target::Label(name, position) => match self.labels.get(name) {
-                Some(&at) if at > index => at - index - 1,
-                Some(&at) => {
-                    self.error(
-                        Some(position),
-                        format!(
-                            "instruction {index} cannot jump to label {} at instruction {at}",
-                            quote(name)
-                        ),
-                        "classic BPF only jumps forward",
-                    );
-                    0
-                }
-                None => {
-                    self.error(
-                        Some(position),
-                        format!("label {} is not defined", quote(name)),
-                        "write `LABEL:` before an instruction",
-                    );
-                    0
-                }
-            },
-        }
+        };
+        self.error(Some(position), message, help);
+        0
     }
 
     fn error(&mut self, position: Option<Position>, message: String, help: &str) {

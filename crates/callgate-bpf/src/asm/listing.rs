@@ -13,9 +13,10 @@
 //!
 //! Source: libpcap 1.10, `bpf_image.c`.
 
-use super::parser::{Parser, Result, Target, Targets};
-use crate::diagnostic::{Diagnostic, Position};
-use crate::lexer::{Token, TokenKind, quote};
+use super::parser::{Parser, Target, Targets};
+use crate::cursor::Result;
+use crate::diagnostic::error;
+use crate::lexer::{Token, quote};
 use callgate_core::{AncillaryWord, Insn, Op, Operand};
 
 /// libpcap's names of ancillary words that `bpf_asm` names differently or not at all.
@@ -26,42 +27,39 @@ const WORDS: &[(&str, AncillaryWord)] = &[
 ];
 
 impl<'a> Parser<'_, 'a> {
-    /// A line number such as `(002)`: its text and position.
-    pub(super) fn take_line_number(&mut self) -> Option<(&'a str, Position)> {
-        let [open, number, close, ..] = self.rest() else { return None };
-        let (text, position) = (number.text, number.position);
-        if !open.is('(') || !matches!(number.kind, TokenKind::Number(_)) || !close.is(')') {
-            return None;
+    /// A line number such as `(002)`.
+    pub(super) fn take_line_number(&mut self) -> Option<Token<'a>> {
+        match self.cursor.rest() {
+            [open, number, close, ..] if open.is('(') && number.is_number() && close.is(')') => {
+                self.cursor.skip(3);
+                Some(*number)
+            }
+            _ => None,
         }
-        self.skip(3);
-        Some((text, position))
     }
 
     /// The instruction after a line number, up to the end of the line.
     pub(super) fn listed(&mut self) -> Result<(Insn, Targets<'a>)> {
         let statement = self.listed_instruction()?;
-        match self.peek() {
-            None => Ok(statement),
-            Some(_) => Err(self.expected("the end of the line")),
-        }
+        if self.cursor.is_empty() { Ok(statement) } else { self.cursor.fail("the end of the line") }
     }
 
     fn listed_instruction(&mut self) -> Result<(Insn, Targets<'a>)> {
-        let Some(token @ Token { kind: TokenKind::Word, .. }) = self.peek() else {
-            return Err(self.expected("an instruction"));
+        let Some(token) = self.cursor.peek().filter(|token| token.is_name()) else {
+            return self.cursor.fail("an instruction");
         };
         if token.text == "unimp" {
             let message = "`unimp` is an instruction that libpcap has no name for";
-            return Err(Diagnostic::error(Some(token.position), message)
+            return Err(error(token.position, message)
                 .help("this text does not contain its fields; use the output of `tcpdump -dd`"));
         }
         let ops: Vec<Op> =
             Op::ALL.iter().copied().filter(|op| op.mnemonic() == token.text).collect();
         let Some(&op) = ops.first() else {
             let message = format!("{} is not an instruction of `tcpdump -d`", quote(token.text));
-            return Err(Diagnostic::error(Some(token.position), message));
+            return Err(error(token.position, message));
         };
-        self.next();
+        self.cursor.skip(1);
         match op.operand() {
             Operand::None => Ok((Insn::new(op, 0), Targets::None)),
             Operand::Jump => Ok((Insn::new(op, 0), Targets::Jump(self.line_number()?))),
@@ -72,7 +70,7 @@ impl<'a> Parser<'_, 'a> {
                 Ok((Insn::branch(op, k, 0, 0), Targets::Branch { holds, fails }))
             }
             _ => {
-                let insn = match (op, self.peek()) {
+                let insn = match (op, self.cursor.peek()) {
                     (Op::RetK, None) => Insn::new(Op::RetA, 0),
                     (Op::LdWordAbs, _) if self.take_named("pktlen") => Insn::new(Op::LdLen, 0),
                     (Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs, _) => {
@@ -90,34 +88,33 @@ impl<'a> Parser<'_, 'a> {
 
     /// `[proto]`: an ancillary word.
     fn word_in_brackets(&mut self) -> Option<AncillaryWord> {
-        let [open, name, close, ..] = self.rest() else { return None };
-        if !open.is('[') || name.kind != TokenKind::Word || !close.is(']') {
+        let [open, name, close, ..] = self.cursor.rest() else { return None };
+        if !open.is('[') || !name.is_name() || !close.is(']') {
             return None;
         }
         let own = WORDS.iter().find(|(own, _)| name.text == *own).map(|(_, word)| *word);
         let shared = || AncillaryWord::ALL.iter().copied().find(|word| word.name() == name.text);
         let word = own.or_else(shared)?;
-        self.skip(3);
+        self.cursor.skip(3);
         Some(word)
     }
 
     fn line_after(&mut self, word: &str) -> Result<Target<'a>> {
-        if !self.take_word(word) {
-            return Err(self.expected(&format!("`{word}` and the number of a line")));
+        match self.cursor.take_word(word) {
+            true => self.line_number(),
+            false => self.cursor.fail(&format!("`{word}` and the number of a line")),
         }
-        self.line_number()
     }
 
     fn line_number(&mut self) -> Result<Target<'a>> {
-        match self.peek() {
+        match self.cursor.peek() {
             Some(Token { text, position, .. })
                 if text.bytes().all(|byte| byte.is_ascii_digit()) =>
             {
-                let line = text.parse::<usize>();
-                self.next();
-                Ok(Target::Line(line.unwrap_or(usize::MAX), position))
+                self.cursor.skip(1);
+                Ok(Target::Line(text.parse().unwrap_or(usize::MAX), position))
             }
-            _ => Err(self.expected("the number of a line")),
+            _ => self.cursor.fail("the number of a line"),
         }
     }
 }

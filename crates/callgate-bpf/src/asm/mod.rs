@@ -19,7 +19,7 @@
 //! - `next` is the following instruction and `+n` skips n instructions, as jump targets;
 //! - `jne`, `jlt` and `jle` take two targets as well;
 //! - `ld` takes the words of `seccomp_data`: `nr`, `arch`, `instruction_pointer.low`, `args[0].high`, …;
-//!   `.endian little` (the default of [`assemble`]) or `.endian big` decides the offsets of the halves;
+//!   `.endian little` (the default) or `.endian big` decides the offsets of the halves;
 //! - `ret` takes the actions of `seccomp(2)`, with data: `ERRNO(EPERM)`, `TRACE(7)`;
 //! - `#AUDIT_ARCH_X86_64`, `#AF_ALG` and `#EPERM` are constants of the kernel, `#__NR_ptrace` is the number of a
 //!   syscall, and so is `#ptrace` where A holds nr;
@@ -45,10 +45,9 @@ mod link;
 mod listing;
 mod operand;
 mod parser;
-mod resolve;
 
 pub(super) use assemble::assemble_tokens;
-pub use assemble::{assemble, assemble_for, assemble_requests};
+pub use assemble::{assemble, assemble_requests};
 pub use error::AsmError;
 pub(super) use error::Errors;
 

@@ -1,13 +1,12 @@
 //! Instructions: mnemonics and operands.
 
-use super::parser::{Names, Parser, Result, Target, Targets};
-use crate::diagnostic::Diagnostic;
+use super::parser::{Names, Parser, Target, Targets};
+use crate::cursor::Result;
+use crate::diagnostic::error;
+use crate::lexer::quote;
+use crate::names;
 use callgate_core::io_uring::Decision;
-use callgate_core::{AncillaryWord, Insn, RawInsn, Word};
-
-use crate::lexer::{Token, TokenKind, quote};
-use crate::{io_uring_names, names};
-use callgate_core::{Arch, Op, Operand, Verdict, errno_number};
+use callgate_core::{AncillaryWord, Arch, Insn, Op, Operand, RawInsn, Verdict, Word, errno_number};
 
 /// Aliases of mnemonics, and whether their targets are swapped.
 const ALIASES: &[(&str, &str, bool)] = &[
@@ -25,11 +24,11 @@ const ALIASES: &[(&str, &str, bool)] = &[
 impl<'a> Parser<'_, 'a> {
     /// An instruction with its targets.
     pub(super) fn statement(&mut self) -> Result<(Insn, Targets<'a>)> {
-        let Some(token @ Token { kind: TokenKind::Word, .. }) = self.peek() else {
-            return Err(self.expected("an instruction or a label"));
+        let Some(token) = self.cursor.peek().filter(|token| token.is_name()) else {
+            return self.cursor.fail("an instruction or a label");
         };
         if token.is_word(".insn") {
-            self.next();
+            self.cursor.skip(1);
             return Ok((self.fields()?, Targets::None));
         }
         let name = token.text.to_ascii_lowercase();
@@ -38,24 +37,24 @@ impl<'a> Parser<'_, 'a> {
         let ops: Vec<Op> = Op::ALL.iter().copied().filter(|op| op.mnemonic() == name).collect();
         let Some(&op) = ops.first() else {
             let message = format!("{} is not an instruction", quote(token.text));
-            return Err(Diagnostic::error(Some(token.position), message).help(
+            return Err(error(token.position, message).help(
                 "write a label with `:` after it, an instruction by its fields with `.insn`",
             ));
         };
-        self.next();
+        self.cursor.skip(1);
         let bare_constant = matches!(alias, Some(("ldi" | "ldxi", _, _)));
         match op.operand() {
             Operand::None => Ok((Insn::new(op, 0), Targets::None)),
             Operand::Jump => Ok((Insn::new(op, 0), Targets::Jump(self.target()?))),
             Operand::BranchConstant | Operand::BranchX => self.branch(&ops, swapped),
-            _ if name == "ld" && token.is_word("load32") && self.starts_number() => {
+            _ if name == "ld" && token.is_word("load32") && self.cursor.starts_number() => {
                 Ok((Insn::new(Op::LdWordAbs, self.number("an offset")?), Targets::None))
             }
-            _ if name == "ret" && self.starts_number() => {
+            _ if name == "ret" && self.cursor.starts_number() => {
                 Ok((Insn::new(Op::RetK, self.number("a value")?), Targets::None))
             }
             _ if bare_constant => {
-                self.take('#');
+                self.cursor.take("#");
                 let op = if name == "ld" { Op::LdImm } else { Op::LdxImm };
                 Ok((Insn::new(op, self.number("a constant")?), Targets::None))
             }
@@ -65,27 +64,28 @@ impl<'a> Parser<'_, 'a> {
 
     /// The four fields of an instruction.
     fn fields(&mut self) -> Result<Insn> {
-        let position = self.position();
+        let position = self.cursor.position();
         let code = self.number_up_to(u32::from(u16::MAX), "the code")? as u16;
-        self.expect(',')?;
+        self.cursor.expect(",")?;
         let jt = self.number_up_to(u32::from(u8::MAX), "a jump distance")? as u8;
-        self.expect(',')?;
+        self.cursor.expect(",")?;
         let jf = self.number_up_to(u32::from(u8::MAX), "a jump distance")? as u8;
-        self.expect(',')?;
+        self.cursor.expect(",")?;
         let k = self.number("the constant")?;
         Insn::try_from(RawInsn { code, jt, jf, k })
-            .map_err(|error| Diagnostic::error(position, error.to_string()))
+            .map_err(|wrong| error(position, wrong.to_string()))
     }
 
     fn branch(&mut self, ops: &[Op], swapped: bool) -> Result<(Insn, Targets<'a>)> {
-        let bare = with_operand(ops, Operand::BranchConstant).filter(|_| self.starts_number());
+        let bare =
+            with_operand(ops, Operand::BranchConstant).filter(|_| self.cursor.starts_number());
         let (op, k) = match bare {
             Some(op) => (op, self.number("a constant")?),
             None => self.compared(ops)?,
         };
-        self.expect(',')?;
+        self.cursor.expect(",")?;
         let first = self.target()?;
-        let second = if self.take(',') { self.target()? } else { Target::Next };
+        let second = if self.cursor.take(",") { self.target()? } else { Target::Next };
         let (holds, fails) = if swapped { (second, first) } else { (first, second) };
         Ok((Insn::branch(op, k, 0, 0), Targets::Branch { holds, fails }))
     }
@@ -94,33 +94,28 @@ impl<'a> Parser<'_, 'a> {
     pub(super) fn compared(&mut self, ops: &[Op]) -> Result<(Op, u32)> {
         let (op, k) = if self.register("x") {
             (with_operand(ops, Operand::BranchX), 0)
-        } else if self.starts('#') {
+        } else if self.cursor.starts("#") {
             (with_operand(ops, Operand::BranchConstant), self.constant()?)
         } else {
-            return Err(self.expected("`#` and a constant, or `x`"));
+            return self.cursor.fail("`#` and a constant, or `x`");
         };
-        let op = op.ok_or_else(|| self.expected("an instruction with this operand"))?;
+        let op = op.ok_or_else(|| self.cursor.expected("an instruction with this operand"))?;
         Ok((op, k))
     }
 
     fn target(&mut self) -> Result<Target<'a>> {
-        self.take('@');
-        let position = self.peek().map(|token| token.position);
-        match (self.peek(), position) {
-            (Some(token), Some(position)) if token.kind == TokenKind::Word => {
-                self.next();
-                Ok(if token.is_word("next") {
-                    Target::Next
-                } else {
-                    Target::Label(token.text, position)
-                })
+        self.cursor.take("@");
+        let position = self.cursor.position();
+        match self.cursor.peek() {
+            _ if self.cursor.take_word("next") => Ok(Target::Next),
+            Some(token) if token.is_name() => {
+                self.cursor.skip(1);
+                Ok(Target::Label(token.text, position))
             }
-            (Some(token), Some(position))
-                if token.is('+') || matches!(token.kind, TokenKind::Number(_)) =>
-            {
+            Some(token) if token.is('+') || token.is_number() => {
                 Ok(Target::Skip(self.number("how many instructions to skip")?, position))
             }
-            _ => Err(self.expected("a label, `next` or `+` and a number")),
+            _ => self.cursor.fail("a label, `next` or `+` and a number"),
         }
     }
 
@@ -137,23 +132,23 @@ impl<'a> Parser<'_, 'a> {
             Insn::new(op, 0)
         } else if let Some(op) = has(Operand::A).filter(|_| self.register("a")) {
             Insn::new(op, 0)
-        } else if let Some(op) = has(Operand::Constant).filter(|_| self.starts('#')) {
+        } else if let Some(op) = has(Operand::Constant).filter(|_| self.cursor.starts("#")) {
             Insn::new(op, self.constant()?)
-        } else if let Some(op) = has(Operand::Scratch).filter(|_| self.take_word("M")) {
-            self.expect('[')?;
+        } else if let Some(op) = has(Operand::Scratch).filter(|_| self.cursor.take_word("M")) {
+            self.cursor.expect("[")?;
             let k = self.number("the number of a scratch word")?;
-            self.expect(']')?;
+            self.cursor.expect("]")?;
             Insn::new(op, k)
-        } else if let Some(absolute) = has(Operand::Absolute).filter(|_| self.take('[')) {
+        } else if let Some(absolute) = has(Operand::Absolute).filter(|_| self.cursor.take("[")) {
             self.offset(absolute, has(Operand::Indexed))?
-        } else if matches!(name, "ldx" | "ldxb") && self.starts_number() {
+        } else if matches!(name, "ldx" | "ldxb") && self.cursor.starts_number() {
             Insn::new(Op::LdxMsh, self.header_length()?)
-        } else if name == "ld" && self.starts_word() {
+        } else if name == "ld" && self.cursor.starts_name() {
             Insn::new(Op::LdWordAbs, self.word_offset()?)
-        } else if name == "ret" && self.starts_word() {
+        } else if name == "ret" && self.cursor.starts_name() {
             Insn::new(Op::RetK, self.returned()?)
         } else {
-            return Err(self.expected(&format!("an operand of `{name}`: {}", forms(name, ops))));
+            return self.cursor.fail(&format!("an operand of `{name}`: {}", forms(name, ops)));
         };
         Ok(insn)
     }
@@ -161,37 +156,33 @@ impl<'a> Parser<'_, 'a> {
     /// The inside of brackets: an offset, x and an offset, or the name of a word.
     fn offset(&mut self, absolute: Op, indexed: Option<Op>) -> Result<Insn> {
         let insn = if let (Some(op), true) = (indexed, self.register("x")) {
-            let negative = self.peek().is_some_and(|token| token.text.starts_with('-'));
-            if !negative && !self.starts('+') {
-                return Err(self.expected("`+` and an offset"));
+            let negative = self.cursor.peek().is_some_and(|token| token.text.starts_with('-'));
+            if !negative && !self.cursor.starts("+") {
+                return self.cursor.fail("`+` and an offset");
             }
             Insn::new(op, self.number("an offset")?)
-        } else if absolute == Op::LdWordAbs && self.starts_word() {
+        } else if absolute == Op::LdWordAbs && self.cursor.starts_name() {
             Insn::new(absolute, self.word_offset()?)
         } else {
             Insn::new(absolute, self.number("an offset")?)
         };
-        self.expect(']')?;
+        self.cursor.expect("]")?;
         Ok(insn)
     }
 
     /// `4*([k]&0xf)`.
     fn header_length(&mut self) -> Result<u32> {
-        let position = self.position();
+        let position = self.cursor.position();
         let factor = self.number("`4*([k]&0xf)`")?;
-        for mark in ['*', '(', '['] {
-            self.expect(mark)?;
-        }
+        self.cursor.expect("*([")?;
         let k = self.number("an offset")?;
-        for mark in [']', '&'] {
-            self.expect(mark)?;
-        }
+        self.cursor.expect("]&")?;
         let mask = self.number("the mask 0xf")?;
-        self.expect(')')?;
+        self.cursor.expect(")")?;
         if (factor, mask) != (4, 0xf) {
             let message =
                 format!("the kernel only computes 4*([k]&0xf), not {factor}*([k]&{mask:#x})");
-            return Err(Diagnostic::error(position, message));
+            return Err(error(position, message));
         }
         Ok(k)
     }
@@ -199,13 +190,13 @@ impl<'a> Parser<'_, 'a> {
     /// The offset of a word by its name.
     fn word_offset(&mut self) -> Result<u32> {
         match self.names {
-            Names::Seccomp => self.word().map(|word| word.offset(self.endian())),
+            Names::Seccomp => self.word().map(|word| word.offset(self.endian)),
             Names::IoUring => {
-                let position = self.position();
-                let name = self.next().map_or("", |token| token.text);
-                io_uring_names::offset_of(name, self.endian()).ok_or_else(|| {
+                let position = self.cursor.position();
+                let name = self.cursor.next().map_or("", |token| token.text);
+                names::offset_of_request(name, self.endian).ok_or_else(|| {
                     let message = format!("{} is not a word of io_uring_bpf_ctx", quote(name));
-                    Diagnostic::error(position, message).help(
+                    error(position, message).help(
                         "the words are socket.family, socket.type, socket.protocol, and open.flags, open.mode, open.resolve \
                          and user_data with .low or .high; [8] has the opcode, sqe_flags and pdu_size",
                     )
@@ -219,32 +210,32 @@ impl<'a> Parser<'_, 'a> {
         if self.names == Names::Seccomp {
             return self.verdict().map(|verdict| verdict.0);
         }
-        if self.take_word("ALLOW") {
+        if self.cursor.take_word("ALLOW") {
             Ok(Decision::Allow.value())
-        } else if self.take_word("DENY") {
+        } else if self.cursor.take_word("DENY") {
             Ok(Decision::Deny.value())
         } else {
-            Err(self.expected("`ALLOW` or `DENY`"))
+            self.cursor.fail("`ALLOW` or `DENY`")
         }
     }
 
     /// A word of `seccomp_data` by its name.
     fn word(&mut self) -> Result<Word> {
-        let position = self.position();
-        let text = self.next().map_or("", |token| token.text);
+        let position = self.cursor.position();
+        let text = self.cursor.next().map_or("", |token| token.text);
         let mut name = text.strip_prefix("data.").unwrap_or(text).to_owned();
         if name == "args" {
-            self.expect('[')?;
+            self.cursor.expect("[")?;
             let arg = self.number_up_to(5, "the number of an argument")?;
-            self.expect(']')?;
+            self.cursor.expect("]")?;
             name = format!("args[{arg}]");
-            if let Some(half) = self.peek().filter(|half| half.text.starts_with('.')) {
-                self.next();
+            if let Some(half) = self.cursor.peek().filter(|half| half.text.starts_with('.')) {
+                self.cursor.skip(1);
                 name.push_str(half.text);
             }
         }
         Word::all().find(|&word| names::word(word) == name).ok_or_else(|| {
-            Diagnostic::error(position, format!("{} is not a word of seccomp_data", quote(&name))).help(
+            error(position, format!("{} is not a word of seccomp_data", quote(&name))).help(
                 "the words are nr, arch, and instruction_pointer and args[0] to args[5] with .low or .high",
             )
         })
@@ -252,10 +243,10 @@ impl<'a> Parser<'_, 'a> {
 
     /// `#` and a number, the name of an arch token, or another name, whose value is found later.
     fn constant(&mut self) -> Result<u32> {
-        self.expect('#')?;
-        match self.peek() {
-            Some(token) if token.kind == TokenKind::Word => {
-                self.next();
+        self.cursor.expect("#")?;
+        match self.cursor.peek() {
+            Some(token) if token.is_name() => {
+                self.cursor.skip(1);
                 let arch = Arch::ALL.iter().find(|arch| token.is_word(arch.audit_name()));
                 if arch.is_none() {
                     self.name = Some((token.text, token.position));
@@ -268,47 +259,52 @@ impl<'a> Parser<'_, 'a> {
 
     /// An action with its data: `ALLOW`, `ERRNO(EPERM)`, `TRACE(7)`, `UNKNOWN(0x12345678)`.
     fn verdict(&mut self) -> Result<Verdict> {
-        let Some(token) = self.next() else { return Err(self.expected("an action")) };
+        let Some(token) = self.cursor.next() else { return self.cursor.fail("an action") };
         let unknown = token.is_word("UNKNOWN");
         let Some(verdict) = names::action(token.text).or(unknown.then_some(Verdict(0))) else {
             let message = format!("{} is not an action", quote(token.text));
-            return Err(Diagnostic::error(Some(token.position), message).help(
+            return Err(error(token.position, message).help(
                 "the actions are KILL_PROCESS, KILL_THREAD, TRAP, ERRNO, USER_NOTIF, TRACE, LOG and \
                  ALLOW; write any other value as `#0x…`",
             ));
         };
-        if !self.take('(') {
-            return if unknown { Err(self.expected("`(` and the value")) } else { Ok(verdict) };
+        if !self.cursor.take("(") {
+            return if unknown {
+                Err(self.cursor.expected("`(` and the value"))
+            } else {
+                Ok(verdict)
+            };
         }
-        let data = match self.peek() {
+        let data = match self.cursor.peek() {
             _ if unknown => self.number("the value")?,
-            Some(name) if name.kind == TokenKind::Word => match errno_number(name.text) {
+            Some(name) if name.is_name() => match errno_number(name.text) {
                 Some(errno) => {
-                    self.next();
+                    self.cursor.skip(1);
                     u32::from(errno)
                 }
-                None => return Err(self.expected("an errno such as EPERM, or a number")),
+                None => return self.cursor.fail("an errno such as EPERM, or a number"),
             },
             _ => self.number_up_to(u32::from(u16::MAX), "the data of an action")?,
         };
-        self.expect(')')?;
+        self.cursor.expect(")")?;
         Ok(Verdict(verdict.0 | data))
     }
 
     /// A register, with or without the percent sign of `bpf_asm`.
     fn register(&mut self, name: &str) -> bool {
-        if matches!(self.rest(), [percent, word, ..] if percent.is('%') && word.is_word(name)) {
-            self.next();
+        if matches!(self.cursor.rest(), [percent, word, ..] if percent.is('%') && word.is_word(name))
+        {
+            self.cursor.skip(1);
         }
-        self.take_word(name)
+        self.cursor.take_word(name)
     }
 
     /// A name with or without a `#` in front.
     pub(super) fn take_named(&mut self, name: &str) -> bool {
-        if matches!(self.rest(), [hash, word, ..] if hash.is('#') && word.is_word(name)) {
-            self.next();
+        if matches!(self.cursor.rest(), [hash, word, ..] if hash.is('#') && word.is_word(name)) {
+            self.cursor.skip(1);
         }
-        self.take_word(name)
+        self.cursor.take_word(name)
     }
 
     fn take_ancillary(&mut self) -> Option<AncillaryWord> {
@@ -316,18 +312,6 @@ impl<'a> Parser<'_, 'a> {
             let alias = *word == AncillaryWord::VlanTagPresent && self.take_named("vlan_pr");
             alias || (!word.name().is_empty() && self.take_named(word.name()))
         })
-    }
-
-    fn starts(&self, mark: char) -> bool {
-        self.peek().is_some_and(|token| token.is(mark))
-    }
-
-    fn starts_word(&self) -> bool {
-        self.peek().is_some_and(|token| token.kind == TokenKind::Word)
-    }
-
-    fn starts_number(&self) -> bool {
-        self.peek().is_some_and(|token| matches!(token.kind, TokenKind::Number(_)))
     }
 }
 

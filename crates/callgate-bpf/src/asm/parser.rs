@@ -4,7 +4,8 @@
 use std::fmt;
 
 use super::error::Errors;
-use crate::diagnostic::{Diagnostic, Position};
+use crate::cursor::{Cursor, Result};
+use crate::diagnostic::{Position, error};
 use crate::lexer::{BadNumber, Token, TokenKind, quote};
 use callgate_core::{Endian, Insn, Op};
 
@@ -15,22 +16,6 @@ pub(super) struct Parsed<'a> {
     pub(super) labels: Vec<Label<'a>>,
 }
 
-impl<'a> Parsed<'a> {
-    fn push(
-        &mut self,
-        statement: Result<(Insn, Targets<'a>)>,
-        name: Option<(&'a str, Position)>,
-        position: Position,
-    ) -> Result<()> {
-        let (statement, result) = match statement {
-            Ok((insn, targets)) => (Statement { insn, targets, name, position }, Ok(())),
-            Err(error) => (Statement::unreadable(position), Err(error)),
-        };
-        self.statements.push(statement);
-        result
-    }
-}
-
 #[derive(Debug)]
 pub(super) struct Statement<'a> {
     pub(super) insn: Insn,
@@ -38,13 +23,6 @@ pub(super) struct Statement<'a> {
     /// The name of the constant, whose value is not known yet.
     pub(super) name: Option<(&'a str, Position)>,
     pub(super) position: Position,
-}
-
-impl Statement<'_> {
-    /// A placeholder, so that jumps over it have the right distance.
-    fn unreadable(position: Position) -> Self {
-        Statement { insn: Insn::new(Op::RetK, 0), targets: Targets::None, name: None, position }
-    }
 }
 
 #[derive(Debug)]
@@ -110,208 +88,141 @@ pub(super) fn parse<'a>(
 ) -> (Parsed<'a>, Endian, Errors) {
     let mut program = Parsed::default();
     let mut errors = Errors::default();
-    for line in tokens.split(|token| token.kind == TokenKind::LineEnd) {
-        let end = line.last().map(|last| Position {
-            column: last.position.column + last.text.chars().count() as u32,
-            ..last.position
-        });
-        let mut parser = Parser { rest: line, end, names, endian, name: None };
-        let read = match parser.take_line_number() {
-            None => {
-                if let Some((given, position)) = parser.take_index() {
-                    let due = program.statements.len();
-                    if errors.is_empty() && given.parse() != Ok(due) {
-                        errors.push(out_of_order(due, given, position));
-                    }
-                }
-                parser.line(&mut program)
+    for line in tokens.split(Token::is_line_end) {
+        let mut parser = Parser { cursor: Cursor::of_line(line), names, endian, name: None };
+        let listed = parser.take_line_number();
+        if let Some(given) = listed.or_else(|| parser.take_index()) {
+            let due = program.statements.len();
+            // If one is missing, all following numbers are wrong as well.
+            if errors.is_empty() && given.text.parse() != Ok(due) {
+                let message =
+                    format!("expected line {due} of the listing, found {}", quote(given.text));
+                errors
+                    .push(error(given.position, message).help("lines are missing or out of order"));
             }
-            Some((given, position)) => {
-                let due = program.statements.len();
-                // If one is missing, all following numbers are wrong as well.
-                if errors.is_empty() && given.parse() != Ok(due) {
-                    errors.push(out_of_order(due, given, position));
-                }
-                parser.listed_line(&mut program, position)
+        }
+        let read = match listed {
+            None => parser.line(&mut program),
+            Some(number) => {
+                let statement = parser.listed();
+                parser.add(statement, number.position, &mut program)
             }
         };
-        if let Err(error) = read {
-            errors.push(error);
-        }
+        errors.extend(read.err());
         endian = parser.endian;
     }
     (program, endian, errors)
 }
 
-fn out_of_order(due: usize, given: &str, position: Position) -> Diagnostic {
-    let message = format!("expected line {due} of the listing, found {}", quote(given));
-    Diagnostic::error(Some(position), message).help("lines are missing or out of order")
-}
-
 /// The rest of a line.
 pub(super) struct Parser<'t, 'a> {
-    rest: &'t [Token<'a>],
-    end: Option<Position>,
+    pub(super) cursor: Cursor<'t, 'a>,
     pub(super) names: Names,
-    endian: Endian,
+    pub(super) endian: Endian,
     /// The name in the place of the constant of the current instruction.
     pub(super) name: Option<(&'a str, Position)>,
 }
 
-pub(super) type Result<T> = std::result::Result<T, Diagnostic>;
-
 impl<'a> Parser<'_, 'a> {
-    /// The number of an instruction and a colon: its text and position.
-    fn take_index(&mut self) -> Option<(&'a str, Position)> {
-        let [number, colon, ..] = self.rest else { return None };
-        let (text, position) = (number.text, number.position);
-        let is_index = matches!(number.kind, TokenKind::Number(_)) && colon.is(':');
-        is_index.then(|| self.skip(2)).map(|()| (text, position))
+    /// The number of an instruction, which has a colon after it.
+    fn take_index(&mut self) -> Option<Token<'a>> {
+        let [number, colon, ..] = self.cursor.rest() else { return None };
+        let is_index = number.is_number() && colon.is(':');
+        is_index.then(|| {
+            self.cursor.skip(2);
+            *number
+        })
     }
 
     fn line(&mut self, program: &mut Parsed<'a>) -> Result<()> {
         // The number of a listing's line.
-        if let [Token { kind: TokenKind::Number(_), .. }, Token { kind: TokenKind::Word, .. }, ..] =
-            self.rest
+        if matches!(self.cursor.rest(), [number, word, ..] if number.is_number() && word.is_name())
         {
-            self.next();
+            self.cursor.skip(1);
         }
-        while let Some(token) = self.peek() {
+        while let Some(token) = self.cursor.peek() {
             let position = token.position;
-            let is_marked = token.is('@')
-                && matches!(self.rest, [_, name, colon, ..]
-                    if name.kind == TokenKind::Word && colon.is(':'));
-            if is_marked {
-                self.next();
-            } else if token.kind == TokenKind::Word
-                && self.rest.get(1).is_some_and(|next| next.is(':'))
-            {
-                if let Some(reserved) = RESERVED.iter().find(|reserved| token.is_word(reserved)) {
-                    program.statements.push(Statement::unreadable(position));
-                    let message = format!("`{reserved}` is reserved and cannot be a label");
-                    return Err(Diagnostic::error(Some(position), message));
+            match self.cursor.rest() {
+                [at, name, colon, ..] if at.is('@') && name.is_name() && colon.is(':') => {
+                    self.cursor.skip(1);
                 }
-                let index = program.statements.len();
-                program.labels.push(Label { name: token.text, index, position });
-                self.next();
-                self.next();
-            } else if self.take_word(".endian") {
-                self.endian = self.byte_order()?;
-            } else {
-                let statement = self.statement();
-                program.push(statement, self.name.take(), position)?;
+                [label, colon, ..] if label.is_name() && colon.is(':') => {
+                    if let Some(reserved) = RESERVED.iter().find(|reserved| label.is_word(reserved))
+                    {
+                        let message = format!("`{reserved}` is reserved and cannot be a label");
+                        return self.add(Err(error(position, message)), position, program);
+                    }
+                    let index = program.statements.len();
+                    program.labels.push(Label { name: label.text, index, position });
+                    self.cursor.skip(2);
+                }
+                _ if self.cursor.take_word(".endian") => {
+                    let is_little = self.cursor.take_word("little");
+                    if !is_little && !self.cursor.take_word("big") {
+                        return self.cursor.fail("`little` or `big`");
+                    }
+                    self.endian = if is_little { Endian::Little } else { Endian::Big };
+                }
+                _ => {
+                    let statement = self.statement();
+                    self.add(statement, position, program)?;
+                }
             }
         }
         Ok(())
     }
 
-    fn listed_line(&mut self, program: &mut Parsed<'a>, position: Position) -> Result<()> {
-        let statement = self.listed();
-        program.push(statement, self.name.take(), position)
-    }
-
-    fn byte_order(&mut self) -> Result<Endian> {
-        if self.take_word("little") {
-            Ok(Endian::Little)
-        } else if self.take_word("big") {
-            Ok(Endian::Big)
-        } else {
-            Err(self.expected("`little` or `big`"))
-        }
-    }
-
-    pub(super) fn endian(&self) -> Endian {
-        self.endian
-    }
-
-    pub(super) fn rest(&self) -> &[Token<'a>] {
-        self.rest
-    }
-
-    pub(super) fn peek(&self) -> Option<Token<'a>> {
-        self.rest.first().copied()
-    }
-
-    pub(super) fn next(&mut self) -> Option<Token<'a>> {
-        let (first, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        Some(*first)
-    }
-
-    pub(super) fn skip(&mut self, tokens: usize) {
-        self.rest = self.rest.get(tokens..).unwrap_or_default();
-    }
-
-    /// The position of the next token, or of the end of the line.
-    pub(super) fn position(&self) -> Option<Position> {
-        self.peek().map(|token| token.position).or(self.end)
-    }
-
-    pub(super) fn take(&mut self, mark: char) -> bool {
-        let there = self.peek().is_some_and(|token| token.is(mark));
-        if there {
-            self.next();
-        }
-        there
-    }
-
-    pub(super) fn take_word(&mut self, word: &str) -> bool {
-        let there = self.peek().is_some_and(|token| token.is_word(word));
-        if there {
-            self.next();
-        }
-        there
-    }
-
-    pub(super) fn expect(&mut self, mark: char) -> Result<()> {
-        if self.take(mark) { Ok(()) } else { Err(self.expected(&format!("`{mark}`"))) }
+    /// Adds an instruction; for one with an error a placeholder, so that jumps over it have the right distance.
+    fn add(
+        &mut self,
+        statement: Result<(Insn, Targets<'a>)>,
+        position: Position,
+        program: &mut Parsed<'a>,
+    ) -> Result<()> {
+        let name = self.name.take();
+        let (read, error) = match statement {
+            Ok((insn, targets)) => (Statement { insn, targets, name, position }, Ok(())),
+            Err(error) => {
+                let insn = Insn::new(Op::RetK, 0);
+                (Statement { insn, targets: Targets::None, name: None, position }, Err(error))
+            }
+        };
+        program.statements.push(read);
+        error
     }
 
     /// A number; `what` describes it in messages.
     pub(super) fn number(&mut self, what: &str) -> Result<u32> {
-        self.take('+');
-        let Some(Token { kind: TokenKind::Number(value), text, position }) = self.peek() else {
-            return Err(self.expected(what));
+        self.cursor.take("+");
+        let Some(Token { kind: TokenKind::Number(value), text, position }) = self.cursor.peek()
+        else {
+            return self.cursor.fail(what);
         };
-        let message = match value {
+        let wrong = match value {
             Ok(value) => {
-                self.next();
+                self.cursor.skip(1);
                 return Ok(value);
             }
             Err(BadNumber::Range) => {
-                format!(
-                    "{} does not fit into 32 bits; the limits are -2147483648 and 4294967295",
-                    quote(text)
-                )
+                "does not fit into 32 bits; the limits are -2147483648 and 4294967295"
             }
             Err(BadNumber::Digits) => {
-                format!(
-                    "{} is not a number (0x: hexadecimal, 0b: binary, a leading 0: octal)",
-                    quote(text)
-                )
+                "is not a number (0x: hexadecimal, 0b: binary, a leading 0: octal)"
             }
         };
-        Err(Diagnostic::error(Some(position), message))
+        Err(error(position, format!("{} {wrong}", quote(text))))
     }
 
     /// A number up to a limit; `what` describes it in messages.
     pub(super) fn number_up_to(&mut self, limit: u32, what: &str) -> Result<u32> {
-        let position = self.position();
+        let position = self.cursor.position();
         match self.number(what)? {
             value if value > limit => {
                 let message = format!("{value} is too large for {what}; the limit is {limit}");
-                Err(Diagnostic::error(position, message))
+                Err(error(position, message))
             }
             value => Ok(value),
         }
-    }
-
-    pub(super) fn expected(&self, what: &str) -> Diagnostic {
-        let message = match self.peek() {
-            Some(token) => format!("expected {what}, found {}", quote(token.text)),
-            None => format!("expected {what} at the end of the line"),
-        };
-        Diagnostic::error(self.position(), message)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The assembler: syntax and error messages.
 
 use super::*;
-use callgate_core::{Insn, Op};
+use callgate_core::{Endian, Insn, Op};
 
 /// The one instruction of a text.
 #[track_caller]
@@ -18,6 +18,18 @@ fn errors(text: &str) -> Vec<String> {
         Ok(insns) => panic!("{text}: {insns:?}"),
         Err(error) => error.diagnostics().iter().map(ToString::to_string).collect(),
     }
+}
+
+#[test]
+fn the_byte_order_is_the_given_one_unless_the_text_sets_another() {
+    let assemble = |text, endian| {
+        let tokens = crate::lexer::tokens(text).unwrap();
+        let options = crate::text::TextOptions::new(endian);
+        let (insns, endian) = assemble_tokens(&tokens, &options).unwrap();
+        (insns[0].k, endian)
+    };
+    assert_eq!(assemble("ld args[0].low\n ret ALLOW", Endian::Big), (20, Endian::Big));
+    assert_eq!(assemble(".endian little\n ld args[0].low", Endian::Big), (16, Endian::Little));
 }
 
 #[test]

@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::listing::Listing;
-use super::note;
+use super::listing::{self, Listing};
 use crate::names;
 use callgate_core::cfg::Successors;
 use callgate_core::{AncillaryWord, Endian, Insn, Op, Operand, RawInsn, Verdict, Word};
@@ -26,7 +25,7 @@ pub(super) fn annotated(listing: &Listing<'_>) -> String {
     let arrivals = arrivals(listing.insns);
     for (index, insn) in listing.insns.iter().copied().enumerate() {
         // The operand already shows what is loaded or returned.
-        let note = note::context(listing, index, insn);
+        let note = listing::context(listing, index, insn);
         let arrives = arrivals.get(index).copied().unwrap_or(false);
         let label = if arrives { format!("L{index}:") } else { format!("{index} ") };
         let operand = annotated_operand(listing, index, insn);
@@ -53,8 +52,8 @@ fn annotated_operand(listing: &Listing<'_>, index: usize, insn: Insn) -> String 
         }
         (Operand::Absolute, None) => ancillary(insn),
         (Operand::Constant, Some(_)) if insn.op == Op::RetK => Some(Verdict(insn.k).to_string()),
-        (Operand::BranchConstant, _) if note::variable(listing, index).is_some() => {
-            note::variable(listing, index).map(|variable| format!("#{variable}"))
+        (Operand::BranchConstant, _) if listing::variable(listing, index).is_some() => {
+            listing::variable(listing, index).map(|variable| format!("#{variable}"))
         }
         (Operand::Constant | Operand::BranchConstant, _) => {
             let decimal = if knows_number(listing, index) { 0x1000_0000 } else { 10 };
@@ -78,7 +77,7 @@ fn knows_number(listing: &Listing<'_>, index: usize) -> bool {
 /// of `ja` is a label, and there are comments.
 pub(super) fn bpf_asm(listing: &Listing<'_>) -> String {
     let mut out = String::new();
-    for (index, insn, note) in note::lines(listing) {
+    for (index, insn, note) in listing::lines(listing) {
         let (mnemonic, operand) = if insn.has_ignored_bits() {
             (".insn", fields(insn))
         } else {

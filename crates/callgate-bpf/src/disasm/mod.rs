@@ -14,16 +14,14 @@
 //! write such an instruction as `.insn code, jt, jf, k`, which Linux's `bpf_asm` does not read.
 
 mod annotated;
-mod dialect;
 mod disassemble;
 mod listing;
-mod note;
 mod source;
 mod table;
 
-pub use dialect::{Dialect, UnknownDialect};
 pub use disassemble::{
-    disassemble, disassemble_requests, disassemble_socket, disassemble_template,
+    Dialect, UnknownDialect, disassemble, disassemble_requests, disassemble_socket,
+    disassemble_template,
 };
 pub use listing::ListingOptions;
 pub(super) use source::CODE_PARTS;

@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use super::annotated::count;
-use super::listing::Listing;
-use super::note;
+use super::listing::{self, Listing};
 use callgate_core::{Insn, Op, Operand, RawInsn};
 
 /// `struct sock_filter` in C, as `linux/filter.h` and `linux/bpf_common.h` spell it.
@@ -20,7 +19,7 @@ pub(super) fn c(listing: &Listing<'_>) -> String {
         "#include <linux/filter.h>\n\n/* clang-format off */\n/* {} */\n{array} = {{\n",
         count(total),
     );
-    for (index, insn, note) in note::lines(listing) {
+    for (index, insn, note) in listing::lines(listing) {
         let RawInsn { code, jt, jf, k } = insn.into();
         let row = if insn.op.is_branch() {
             format!("BPF_JUMP({}, {k:#x}, {jt}, {jf}),", c_code(insn))
@@ -155,8 +154,9 @@ pub(super) fn go(listing: &Listing<'_>) -> String {
 
 /// Rows with aligned comments.
 fn rows(listing: &Listing<'_>, out: &mut String, indent: &str, row: impl Fn(RawInsn) -> String) {
-    let rows: Vec<(usize, String, String)> =
-        note::lines(listing).map(|(index, insn, note)| (index, row(insn.into()), note)).collect();
+    let rows: Vec<(usize, String, String)> = listing::lines(listing)
+        .map(|(index, insn, note)| (index, row(insn.into()), note))
+        .collect();
     let width = rows.iter().map(|(_, row, _)| row.len()).max().unwrap_or(0);
     for (index, row, note) in rows {
         let _ = write!(out, "{indent}{row:width$} // {index}");

@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::listing::Listing;
-use super::note;
+use super::listing::{self, Listing};
 use callgate_core::cfg::Successors;
 use callgate_core::{Action, AncillaryWord, Insn, Op, Operand, RawInsn, Verdict};
 
@@ -78,7 +77,7 @@ fn libseccomp_action(verdict: Verdict) -> String {
 /// became `BPF_S_LD_IMM` with 64, and the divisor of `BPF_S_ALU_DIV_K` its reciprocal.
 pub(super) fn legacy(listing: &Listing<'_>) -> String {
     let mut out = String::from("; BPF_S_* of Linux 3.10: name jt jf k\n");
-    for (index, insn, note) in note::lines(listing) {
+    for (index, insn, note) in listing::lines(listing) {
         let name = legacy_name(insn, listing.seccomp.is_some());
         let Insn { jt, jf, k, .. } = insn;
         let _ = write!(out, "{index:>5}: BPF_S_{name:<18} {jt:>3} {jf:>3} {k:#010x}");

@@ -21,18 +21,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod argument;
 mod facts;
 mod generated;
-mod list;
 mod of_arch;
 mod table;
-mod version;
 
-pub use argument::{Argument, ArgumentError};
-pub use facts::{ArgFacts, Args, SyscallFacts};
-pub use list::list_syscalls;
-pub use of_arch::SyscallTable;
+pub use facts::{ArgFacts, Args, KernelVersion, KernelVersionError, SyscallFacts};
+pub use of_arch::{Argument, ArgumentError, SyscallTable, list_syscalls};
 pub use table::KnownSyscall;
 pub use table::{facts, is_known_name, known_name, known_names, nearest_name};
-pub use version::{KernelVersion, KernelVersionError};

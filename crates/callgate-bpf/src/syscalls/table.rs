@@ -6,9 +6,8 @@
 use callgate_core::Arch;
 
 use super::facts::SyscallFacts;
-use super::generated::facts::FACTS;
 use super::generated::multiplexed::MULTIPLEXED;
-use super::generated::numbers::{__, ALIASES, COLUMNS, ELSEWHERE, NUMBERS};
+use super::generated::table::{__, ALIASES, COLUMNS, ELSEWHERE, SYSCALLS};
 use crate::suggest::nearest;
 
 /// The number of slots for ordinary numbers; larger than every number of every column.
@@ -55,8 +54,8 @@ pub(super) const fn slot_from(number: u32) -> usize {
 const fn invert() -> [[u16; SLOTS]; COLUMNS] {
     let mut rows = [[EMPTY; SLOTS]; COLUMNS];
     let mut row = 0;
-    while row < NUMBERS.len() {
-        let numbers = &NUMBERS[row].1;
+    while row < SYSCALLS.len() {
+        let numbers = &SYSCALLS[row].1;
         let mut column = 0;
         while column < COLUMNS {
             if numbers[column] != __ {
@@ -77,9 +76,9 @@ const NAME_SLOTS: usize = 2048;
 /// The length of the longest name.
 const LONGEST_NAME: usize = {
     let (mut longest, mut row) = (0, 0);
-    while row < NUMBERS.len() {
-        if NUMBERS[row].0.len() > longest {
-            longest = NUMBERS[row].0.len();
+    while row < SYSCALLS.len() {
+        if SYSCALLS[row].0.len() > longest {
+            longest = SYSCALLS[row].0.len();
         }
         row += 1;
     }
@@ -89,8 +88,8 @@ const LONGEST_NAME: usize = {
 /// The row of each name, in the first free slot from the [hash](hash) of the name on.
 pub(super) static ROWS_OF_NAMES: [u16; NAME_SLOTS] = {
     let (mut rows, mut row) = ([EMPTY; NAME_SLOTS], 0);
-    while row < NUMBERS.len() {
-        let mut slot = hash(NUMBERS[row].0);
+    while row < SYSCALLS.len() {
+        let mut slot = hash(SYSCALLS[row].0);
         while rows[slot] != EMPTY {
             slot = (slot + 1) % NAME_SLOTS;
         }
@@ -124,7 +123,7 @@ fn row_of_name(name: &str) -> Option<usize> {
     let (before, from) = ROWS_OF_NAMES.split_at_checked(hash(name))?;
     let rows = from.iter().chain(before).take_while(|row| **row != EMPTY);
     rows.map(|row| usize::from(*row))
-        .find(|row| NUMBERS.get(*row).is_some_and(|(known, _)| *known == name))
+        .find(|row| SYSCALLS.get(*row).is_some_and(|(known, ..)| *known == name))
 }
 
 /// The row of a name. Runs at compile time, and fails for an unknown name.
@@ -133,7 +132,7 @@ const fn row_of(name: &str) -> u16 {
     loop {
         let row = ROWS_OF_NAMES[slot];
         assert!(row != EMPTY, "not the name of a syscall");
-        let (known, mut at) = (NUMBERS[row as usize].0.as_bytes(), 0);
+        let (known, mut at) = (SYSCALLS[row as usize].0.as_bytes(), 0);
         while at < known.len() && at < name.len() && known[at] == name[at] {
             at += 1;
         }
@@ -148,8 +147,8 @@ const fn row_of(name: &str) -> u16 {
 const SOCKETCALL: u16 = row_of("socketcall");
 
 /// For each row, the entry of [`MULTIPLEXED`] with its name.
-static SUB_CALLS: [u16; NUMBERS.len()] = {
-    let (mut entries, mut entry) = ([EMPTY; NUMBERS.len()], 0);
+static SUB_CALLS: [u16; SYSCALLS.len()] = {
+    let (mut entries, mut entry) = ([EMPTY; SYSCALLS.len()], 0);
     while entry < MULTIPLEXED.len() {
         entries[row_of(MULTIPLEXED[entry].1) as usize] = entry as u16;
         entry += 1;
@@ -165,7 +164,7 @@ pub struct KnownSyscall(u16);
 
 impl KnownSyscall {
     /// The number of names in [`known_names`].
-    pub const COUNT: usize = NUMBERS.len();
+    pub const COUNT: usize = SYSCALLS.len();
 
     /// The index of its name in [`known_names`].
     pub fn index(self) -> usize {
@@ -193,7 +192,7 @@ impl KnownSyscall {
     }
 
     fn column(self, column: usize) -> Option<u32> {
-        let (_, numbers) = NUMBERS.get(usize::from(self.0))?;
+        let (_, numbers, _) = SYSCALLS.get(usize::from(self.0))?;
         numbers.get(column).copied().filter(|number| *number != __)
     }
 
@@ -206,12 +205,13 @@ impl KnownSyscall {
 }
 
 pub(super) fn name_of_row(row: u16) -> Option<&'static str> {
-    NUMBERS.get(usize::from(row)).map(|(name, _)| *name)
+    SYSCALLS.get(usize::from(row)).map(|(name, ..)| *name)
 }
 
 /// Facts about the syscall with this name, on any architecture.
 pub fn facts(name: &str) -> Option<SyscallFacts> {
-    SyscallFacts::read(FACTS.get(row_of_name(name)?)?)
+    let (name, _, facts) = SYSCALLS.get(row_of_name(name)?)?;
+    SyscallFacts::read(name, facts)
 }
 
 /// Whether this is the name of a syscall: one of [`known_names`], or one of other architectures than
@@ -228,7 +228,7 @@ pub fn known_name(name: &str) -> Option<&'static str> {
 
 /// The names of all syscalls of all architectures of [`Arch`], sorted.
 pub fn known_names() -> impl Iterator<Item = &'static str> {
-    NUMBERS.iter().map(|(name, _)| *name)
+    SYSCALLS.iter().map(|(name, ..)| *name)
 }
 
 /// The most similar name of [`known_names`], if there is one: for "did you mean …?".

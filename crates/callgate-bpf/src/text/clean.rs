@@ -9,7 +9,7 @@
 
 use std::borrow::Cow;
 
-use crate::diagnostic::{Diagnostic, Position};
+use crate::diagnostic::{Diagnostic, Position, error};
 
 /// A text without decoration.
 pub(super) struct Cleaned<'a> {
@@ -45,7 +45,7 @@ pub(super) fn clean(text: &str) -> Cleaned<'_> {
             let position = Position { line: (at + 1).try_into().unwrap_or(u32::MAX), column: 1 };
             let message = "this line looks like a command or a mark of a document, but holds code";
             let help = "delete it, or write the code on a line of its own";
-            of_source.get_or_insert(Diagnostic::error(Some(position), message).help(help));
+            of_source.get_or_insert(error(position, message).help(help));
         }
         let kept = match is_removed {
             true => "",
@@ -106,9 +106,8 @@ impl Cleaned<'_> {
         let (line, number) = self.text.lines().zip(1u32..).find(|(line, _)| is_ellipsis(line))?;
         let column = line.chars().take_while(|c| c.is_whitespace()).count() as u32 + 1;
         let position = Position { line: number, column };
-        let error = Diagnostic::error(Some(position), "lines of the program are left out here")
-            .help("give the complete program: what is left out cannot be known");
-        Some(error)
+        let error = error(position, "lines of the program are left out here");
+        Some(error.help("give the complete program: what is left out cannot be known"))
     }
 }
 
@@ -133,13 +132,13 @@ impl Decoration {
             && lines().all(|line| line.starts_with(['+', '-', ' ', '@', '\\']));
         let is_numbered = !is_quoted && is_numbered(text);
         let is_diff = is_added || (header.is_some() && (!is_source || begins_as_diff(text)));
-        let error = header.filter(|_| !is_diff && !is_quoted).map(|line| {
+        let wrong = header.filter(|_| !is_diff && !is_quoted).map(|line| {
             let message = "this looks like a diff, but other text is before it";
-            Diagnostic::error(Some(Position { line, column: 1 }), message)
+            error(Position { line, column: 1 }, message)
                 .help("give the diff alone, or the source code without the line")
         });
         let is_any = is_diff || is_quoted || is_numbered;
-        (Decoration { is_any, is_diff, is_quoted, is_numbered }, error)
+        (Decoration { is_any, is_diff, is_quoted, is_numbered }, wrong)
     }
 
     /// The rest of a line.
@@ -366,7 +365,7 @@ mod tests {
         assert_eq!(split("1 2"), None);
         let clean = clean(joined);
         let at = |line, column| {
-            let message = Diagnostic::error(Some(Position { line, column }), "x");
+            let message = error(Position { line, column }, "x");
             clean.original(message).position
         };
         assert_eq!(at(1, 3), Some(Position { line: 2, column: 3 }));

@@ -11,27 +11,21 @@
 //!
 //! Source: gVisor, `pkg/bpf/decoder.go`.
 
-use super::error::{error, finish};
 use crate::asm::{AsmError, Errors};
-use crate::diagnostic::{Diagnostic, Position};
-use crate::lexer::{Token, TokenKind, quote};
+use crate::cursor::{Cursor, Result};
+use crate::diagnostic::error;
+use crate::lexer::{Token, TokenKind, quote, starts};
 use callgate_core::{Op, RawInsn};
-
-type Result<T> = std::result::Result<T, Diagnostic>;
 
 /// Whether a line is one of such a listing.
 pub(super) fn is_line(line: &[Token<'_>]) -> bool {
     let line = match line {
-        [number, colon, rest @ ..]
-            if matches!(number.kind, TokenKind::Number(_)) && colon.is(':') =>
-        {
-            rest
-        }
+        [number, colon, rest @ ..] if number.is_number() && colon.is(':') => rest,
         line => line,
     };
     match line {
-        [pc, plus, equals, ..] if pc.is_word("pc") => plus.is('+') && equals.is('='),
-        [register, less, minus, ..] if register.kind == TokenKind::Word && less.is('<') => {
+        [pc, rest @ ..] if pc.is_word("pc") => starts(rest, "+="),
+        [register, less, minus, ..] if register.is_name() && less.is('<') => {
             minus.text.starts_with('-')
         }
         _ => false,
@@ -39,286 +33,218 @@ pub(super) fn is_line(line: &[Token<'_>]) -> bool {
 }
 
 /// Reads a listing.
-pub(super) fn listing(tokens: &[Token<'_>]) -> std::result::Result<Vec<RawInsn>, AsmError> {
+pub(super) fn listing(tokens: &[Token<'_>]) -> Result<Vec<RawInsn>, AsmError> {
     let mut insns = Vec::new();
     let mut errors = Errors::default();
-    for line in tokens.split(|token| token.kind == TokenKind::LineEnd) {
-        let Some(last) = line.last() else { continue };
-        let column = last.position.column + last.text.chars().count() as u32;
-        let end = Position { column, ..last.position };
-        let mut line = Line { rest: line, end };
-        match line.read(insns.len()) {
-            Ok(insn) => insns.push(insn),
-            Err(error) => {
-                errors.push(error);
-                insns.push(RawInsn::default());
-            }
-        }
+    for line in tokens.split(Token::is_line_end).filter(|line| !line.is_empty()) {
+        let read = read(&mut Cursor::of_line(line), insns.len());
+        insns.push(read.unwrap_or_else(|error| {
+            errors.push(error);
+            RawInsn::default()
+        }));
     }
-    finish(insns, errors)
+    errors.check().map(|()| insns)
 }
 
-struct Line<'t, 'a> {
-    rest: &'t [Token<'a>],
-    end: Position,
-}
-
-impl Line<'_, '_> {
-    fn read(&mut self, index: usize) -> Result<RawInsn> {
-        if let [given, colon, rest @ ..] = self.rest {
-            if colon.is(':') {
-                if given.text.parse() != Ok(index) {
-                    let message = format!(
-                        "expected line {index} of the listing, found {}",
-                        quote(given.text)
-                    );
-                    return Err(
-                        error(given.position, message).help("lines are missing or out of order")
-                    );
-                }
-                self.rest = rest;
-            }
-        }
-        let insn = self.instruction(index)?;
-        if self.rest.is_empty() { Ok(insn) } else { self.fail("the end of the line") }
-    }
-
-    fn instruction(&mut self, index: usize) -> Result<RawInsn> {
-        if self.take_word("ret") {
-            return match self.take_word("A") {
-                true => Ok(insn(Op::RetA, 0)),
-                false => Ok(insn(Op::RetK, self.number()?)),
-            };
-        }
-        if self.take_word("pc") {
-            self.expect(&['+', '='])?;
-            return self.jump(index);
-        }
-        if self.take_word("M") {
-            let k = self.scratch()?;
-            self.expect(&['<', '-'])?;
-            let op = if self.take_word("X") { Op::Stx } else { Op::St };
-            if op == Op::St && !self.take_word("A") {
-                return self.fail("`A` or `X`");
-            }
-            return Ok(insn(op, k));
-        }
-        let is_x = match (self.take_word("A"), self.take_word("X")) {
-            (true, _) => false,
-            (_, true) => true,
-            _ => return self.fail("`A`, `X`, `M`, `pc` or `ret`"),
-        };
-        self.expect(&['<', '-'])?;
-        self.value(is_x)
-    }
-
-    /// What A or X becomes.
-    fn value(&mut self, is_x: bool) -> Result<RawInsn> {
-        if self.take_word("len") {
-            return Ok(insn(if is_x { Op::LdxLen } else { Op::LdLen }, 0));
-        }
-        if self.take_word("M") {
-            let k = self.scratch()?;
-            return Ok(insn(if is_x { Op::LdxMem } else { Op::LdMem }, k));
-        }
-        if is_x && self.take_word("A") {
-            return Ok(insn(Op::Tax, 0));
-        }
-        if is_x && self.is_header_length() {
-            return self.header_length();
-        }
-        if !is_x && self.take_word("X") {
-            return Ok(insn(Op::Txa, 0));
-        }
-        if !is_x && self.take_word("P") {
-            return self.load();
-        }
-        if !is_x && self.take('-') {
-            return if self.take_word("A") { Ok(insn(Op::Neg, 0)) } else { self.fail("`A`") };
-        }
-        if !is_x && self.take_word("A") {
-            return self.arithmetic();
-        }
-        Ok(insn(if is_x { Op::LdxImm } else { Op::LdImm }, self.number()?))
-    }
-
-    /// `[4:4]` or `[X+4:4]`: an offset and a size.
-    fn load(&mut self) -> Result<RawInsn> {
-        self.expect(&['['])?;
-        let is_indexed = self.take_word("X");
-        if is_indexed {
-            self.expect(&['+'])?;
-        }
-        let k = self.number()?;
-        self.expect(&[':'])?;
-        let op = match (self.rest.first().map(|size| size.text), is_indexed) {
-            (Some("4"), false) => Op::LdWordAbs,
-            (Some("2"), false) => Op::LdHalfAbs,
-            (Some("1"), false) => Op::LdByteAbs,
-            (Some("4"), true) => Op::LdWordInd,
-            (Some("2"), true) => Op::LdHalfInd,
-            (Some("1"), true) => Op::LdByteInd,
-            _ => return self.fail("a size: 1, 2 or 4"),
-        };
-        self.skip(1);
-        self.expect(&[']'])?;
-        Ok(insn(op, k))
-    }
-
-    fn is_header_length(&self) -> bool {
-        matches!(self.rest, [four, star, ..] if four.text == "4" && star.is('*'))
-    }
-
-    /// `4*(P[14:1]&0xf)`.
-    fn header_length(&mut self) -> Result<RawInsn> {
-        self.skip(1);
-        self.expect(&['*', '('])?;
-        if !self.take_word("P") {
-            return self.fail("`P`");
-        }
-        let k = self.load()?.k;
-        self.expect(&['&'])?;
-        self.number()?;
-        self.expect(&[')'])?;
-        Ok(insn(Op::LdxMsh, k))
-    }
-
-    /// The operator and the operand after `A <- A`.
-    fn arithmetic(&mut self) -> Result<RawInsn> {
-        const OPERATORS: &[(&[char], Op, Op)] = &[
-            (&['+'], Op::AddK, Op::AddX),
-            (&['-'], Op::SubK, Op::SubX),
-            (&['*'], Op::MulK, Op::MulX),
-            (&['/'], Op::DivK, Op::DivX),
-            (&['|'], Op::OrK, Op::OrX),
-            (&['&'], Op::AndK, Op::AndX),
-            (&['<', '<'], Op::LshK, Op::LshX),
-            (&['>', '>'], Op::RshK, Op::RshX),
-            (&['%'], Op::ModK, Op::ModX),
-            (&['^'], Op::XorK, Op::XorX),
-        ];
-        self.operation(OPERATORS)
-    }
-
-    /// `3 [7]`, or `(A == 5) ? 0 [2] : 1 [3]`.
-    fn jump(&mut self, index: usize) -> Result<RawInsn> {
-        const COMPARISONS: &[(&[char], Op, Op)] = &[
-            (&['=', '='], Op::JeqK, Op::JeqX),
-            (&['>', '='], Op::JgeK, Op::JgeX),
-            (&['>'], Op::JgtK, Op::JgtX),
-            (&['&'], Op::JsetK, Op::JsetX),
-        ];
-        if !self.take('(') {
-            return Ok(insn(Op::Ja, self.distance(index, u32::MAX)?));
-        }
-        if !self.take_word("A") {
-            return self.fail("`A`");
-        }
-        let compared = self.operation(COMPARISONS)?;
-        self.expect(&[')', '?'])?;
-        let jt = self.distance(index, u32::from(u8::MAX))? as u8;
-        self.expect(&[':'])?;
-        let jf = self.distance(index, u32::from(u8::MAX))? as u8;
-        Ok(RawInsn { jt, jf, ..compared })
-    }
-
-    fn operation(&mut self, operators: &[(&[char], Op, Op)]) -> Result<RawInsn> {
-        let starts = |marks: &[char]| {
-            marks.len() <= self.rest.len()
-                && marks.iter().zip(self.rest).all(|(mark, token)| token.is(*mark))
-        };
-        let Some((marks, with_k, with_x)) = operators.iter().find(|(marks, ..)| starts(marks))
-        else {
-            return self.fail("an operator");
-        };
-        self.skip(marks.len());
-        match self.take_word("X") {
-            true => Ok(insn(*with_x, 0)),
-            false => Ok(insn(*with_k, self.number()?)),
-        }
-    }
-
-    /// A distance and its target, which must agree.
-    fn distance(&mut self, index: usize, limit: u32) -> Result<u32> {
-        let position = self.position();
-        let distance = self.number()?;
-        if distance > limit {
-            let message =
-                format!("{distance} is too large for a jump distance; the limit is {limit}");
-            return Err(error(position, message));
-        }
-        if self.take('[') {
-            let position = self.position();
-            let target = self.number()?;
-            self.expect(&[']'])?;
-            let due = index as u64 + 1 + u64::from(distance);
-            if u64::from(target) != due {
-                let message = format!(
-                    "instruction {index} skips {distance} instructions to instruction {due}, not {target}"
+fn read(line: &mut Cursor<'_, '_>, index: usize) -> Result<RawInsn> {
+    if let [given, colon, ..] = line.rest() {
+        if colon.is(':') {
+            if given.text.parse() != Ok(index) {
+                let message =
+                    format!("expected line {index} of the listing, found {}", quote(given.text));
+                return Err(
+                    error(given.position, message).help("lines are missing or out of order")
                 );
-                return Err(error(position, message).help("lines are missing or changed"));
             }
-        }
-        Ok(distance)
-    }
-
-    fn scratch(&mut self) -> Result<u32> {
-        self.expect(&['['])?;
-        let k = self.number()?;
-        self.expect(&[']'])?;
-        Ok(k)
-    }
-
-    fn number(&mut self) -> Result<u32> {
-        match self.rest.first().map(|token| token.kind) {
-            Some(TokenKind::Number(Ok(value))) => {
-                self.skip(1);
-                Ok(value)
-            }
-            _ => self.fail("a number of 32 bits"),
+            line.skip(2);
         }
     }
+    let insn = instruction(line, index)?;
+    if line.is_empty() { Ok(insn) } else { line.fail("the end of the line") }
+}
 
-    fn position(&self) -> Position {
-        self.rest.first().map_or(self.end, |token| token.position)
-    }
-
-    fn skip(&mut self, tokens: usize) {
-        self.rest = self.rest.get(tokens..).unwrap_or_default();
-    }
-
-    fn take(&mut self, mark: char) -> bool {
-        let there = self.rest.first().is_some_and(|token| token.is(mark));
-        self.skip(usize::from(there));
-        there
-    }
-
-    fn take_word(&mut self, word: &str) -> bool {
-        let there = self.rest.first().is_some_and(|token| token.is_word(word));
-        self.skip(usize::from(there));
-        there
-    }
-
-    fn expect(&mut self, marks: &[char]) -> Result<()> {
-        for mark in marks {
-            if !self.take(*mark) {
-                return self.fail(&format!("`{mark}`"));
-            }
-        }
-        Ok(())
-    }
-
-    fn fail<T>(&self, expected: &str) -> Result<T> {
-        let message = match self.rest.first() {
-            Some(token) => format!("expected {expected}, found {}", quote(token.text)),
-            None => format!("expected {expected} at the end of the line"),
+fn instruction(line: &mut Cursor<'_, '_>, index: usize) -> Result<RawInsn> {
+    if line.take_word("ret") {
+        return match line.take_word("A") {
+            true => insn(Op::RetA, 0),
+            false => insn(Op::RetK, number(line)?),
         };
-        Err(error(self.position(), message))
+    }
+    if line.take_word("pc") {
+        line.expect("+=")?;
+        return jump(line, index);
+    }
+    if line.take_word("M") {
+        let k = scratch(line)?;
+        line.expect("<-")?;
+        let op = if line.take_word("X") { Op::Stx } else { Op::St };
+        if op == Op::St && !line.take_word("A") {
+            return line.fail("`A` or `X`");
+        }
+        return insn(op, k);
+    }
+    let is_a = line.take_word("A");
+    if !is_a && !line.take_word("X") {
+        return line.fail("`A`, `X`, `M`, `pc` or `ret`");
+    }
+    line.expect("<-")?;
+    if is_a { value_of_a(line) } else { value_of_x(line) }
+}
+
+/// What A becomes.
+fn value_of_a(line: &mut Cursor<'_, '_>) -> Result<RawInsn> {
+    if line.take_word("len") {
+        insn(Op::LdLen, 0)
+    } else if line.take_word("M") {
+        insn(Op::LdMem, scratch(line)?)
+    } else if line.take_word("X") {
+        insn(Op::Txa, 0)
+    } else if line.take_word("P") {
+        load(line)
+    } else if line.take("-") {
+        line.expect_word("A")?;
+        insn(Op::Neg, 0)
+    } else if line.take_word("A") {
+        arithmetic(line)
+    } else {
+        insn(Op::LdImm, number(line)?)
     }
 }
 
-fn insn(op: Op, k: u32) -> RawInsn {
-    RawInsn { code: op.code(), jt: 0, jf: 0, k }
+/// What X becomes.
+fn value_of_x(line: &mut Cursor<'_, '_>) -> Result<RawInsn> {
+    if line.take_word("len") {
+        insn(Op::LdxLen, 0)
+    } else if line.take_word("M") {
+        insn(Op::LdxMem, scratch(line)?)
+    } else if line.take_word("A") {
+        insn(Op::Tax, 0)
+    } else if matches!(line.rest(), [four, star, ..] if four.text == "4" && star.is('*')) {
+        // `4*(P[14:1]&0xf)`
+        line.skip(1);
+        line.expect("*(")?;
+        line.expect_word("P")?;
+        let k = load(line)?.k;
+        line.expect("&")?;
+        number(line)?;
+        line.expect(")")?;
+        insn(Op::LdxMsh, k)
+    } else {
+        insn(Op::LdxImm, number(line)?)
+    }
+}
+
+/// `[4:4]` or `[X+4:4]`: an offset and a size.
+fn load(line: &mut Cursor<'_, '_>) -> Result<RawInsn> {
+    line.expect("[")?;
+    let is_indexed = line.take_word("X");
+    if is_indexed {
+        line.expect("+")?;
+    }
+    let k = number(line)?;
+    line.expect(":")?;
+    let op = match (line.peek().map(|size| size.text), is_indexed) {
+        (Some("4"), false) => Op::LdWordAbs,
+        (Some("2"), false) => Op::LdHalfAbs,
+        (Some("1"), false) => Op::LdByteAbs,
+        (Some("4"), true) => Op::LdWordInd,
+        (Some("2"), true) => Op::LdHalfInd,
+        (Some("1"), true) => Op::LdByteInd,
+        _ => return line.fail("a size: 1, 2 or 4"),
+    };
+    line.skip(1);
+    line.expect("]")?;
+    insn(op, k)
+}
+
+/// The operator and the operand after `A <- A`.
+fn arithmetic(line: &mut Cursor<'_, '_>) -> Result<RawInsn> {
+    const OPERATORS: &[(&str, Op, Op)] = &[
+        ("+", Op::AddK, Op::AddX),
+        ("-", Op::SubK, Op::SubX),
+        ("*", Op::MulK, Op::MulX),
+        ("/", Op::DivK, Op::DivX),
+        ("|", Op::OrK, Op::OrX),
+        ("&", Op::AndK, Op::AndX),
+        ("<<", Op::LshK, Op::LshX),
+        (">>", Op::RshK, Op::RshX),
+        ("%", Op::ModK, Op::ModX),
+        ("^", Op::XorK, Op::XorX),
+    ];
+    operation(line, OPERATORS)
+}
+
+/// `3 [7]`, or `(A == 5) ? 0 [2] : 1 [3]`.
+fn jump(line: &mut Cursor<'_, '_>, index: usize) -> Result<RawInsn> {
+    const COMPARISONS: &[(&str, Op, Op)] = &[
+        ("==", Op::JeqK, Op::JeqX),
+        (">=", Op::JgeK, Op::JgeX),
+        (">", Op::JgtK, Op::JgtX),
+        ("&", Op::JsetK, Op::JsetX),
+    ];
+    if !line.take("(") {
+        return insn(Op::Ja, distance(line, index, u32::MAX)?);
+    }
+    line.expect_word("A")?;
+    let compared = operation(line, COMPARISONS)?;
+    line.expect(")?")?;
+    let jt = distance(line, index, u32::from(u8::MAX))? as u8;
+    line.expect(":")?;
+    let jf = distance(line, index, u32::from(u8::MAX))? as u8;
+    Ok(RawInsn { jt, jf, ..compared })
+}
+
+fn operation(line: &mut Cursor<'_, '_>, operators: &[(&str, Op, Op)]) -> Result<RawInsn> {
+    let found = operators.iter().find(|(marks, ..)| line.take(marks));
+    let Some((_, with_k, with_x)) = found else { return line.fail("an operator") };
+    match line.take_word("X") {
+        true => insn(*with_x, 0),
+        false => insn(*with_k, number(line)?),
+    }
+}
+
+/// A distance and its target, which must agree.
+fn distance(line: &mut Cursor<'_, '_>, index: usize, limit: u32) -> Result<u32> {
+    let position = line.position();
+    let distance = number(line)?;
+    if distance > limit {
+        let message = format!("{distance} is too large for a jump distance; the limit is {limit}");
+        return Err(error(position, message));
+    }
+    if line.take("[") {
+        let position = line.position();
+        let target = number(line)?;
+        line.expect("]")?;
+        let due = index as u64 + 1 + u64::from(distance);
+        if u64::from(target) != due {
+            let message = format!(
+                "instruction {index} skips {distance} instructions to instruction {due}, not {target}"
+            );
+            return Err(error(position, message).help("lines are missing or changed"));
+        }
+    }
+    Ok(distance)
+}
+
+fn scratch(line: &mut Cursor<'_, '_>) -> Result<u32> {
+    line.expect("[")?;
+    let k = number(line)?;
+    line.expect("]")?;
+    Ok(k)
+}
+
+fn number(line: &mut Cursor<'_, '_>) -> Result<u32> {
+    match line.peek().map(|token| token.kind) {
+        Some(TokenKind::Number(Ok(value))) => {
+            line.skip(1);
+            Ok(value)
+        }
+        _ => line.fail("a number of 32 bits"),
+    }
+}
+
+fn insn(op: Op, k: u32) -> Result<RawInsn> {
+    Ok(RawInsn { code: op.code(), jt: 0, jf: 0, k })
 }
 
 #[cfg(test)]

@@ -17,57 +17,15 @@ use crate::disasm::SECCOMP_LOAD;
 use callgate_core::{AncillaryWord, LongProgram, Op, RawInsn};
 
 /// The operations in the order of their numbers, from 1 on; words of packets follow.
-const SINCE_3_7: &[Op] = &[
-    Op::RetK,
-    Op::RetA,
-    Op::AddK,
-    Op::AddX,
-    Op::SubK,
-    Op::SubX,
-    Op::MulK,
-    Op::MulX,
-    Op::DivX,
-    Op::ModK,
-    Op::ModX,
-    Op::AndK,
-    Op::AndX,
-    Op::OrK,
-    Op::OrX,
-    Op::XorK,
-    Op::XorX,
-    Op::LshK,
-    Op::LshX,
-    Op::RshK,
-    Op::RshX,
-    Op::Neg,
-    Op::LdWordAbs,
-    Op::LdHalfAbs,
-    Op::LdByteAbs,
-    Op::LdLen,
-    Op::LdWordInd,
-    Op::LdHalfInd,
-    Op::LdByteInd,
-    Op::LdImm,
-    Op::LdxLen,
-    Op::LdxMsh,
-    Op::LdxImm,
-    Op::Tax,
-    Op::Txa,
-    Op::DivK,
-    Op::LdMem,
-    Op::LdxMem,
-    Op::St,
-    Op::Stx,
-    Op::Ja,
-    Op::JeqK,
-    Op::JeqX,
-    Op::JgeK,
-    Op::JgeX,
-    Op::JgtK,
-    Op::JgtX,
-    Op::JsetK,
-    Op::JsetX,
-];
+const SINCE_3_7: &[Op] = {
+    use Op::*;
+    &[
+        RetK, RetA, AddK, AddX, SubK, SubX, MulK, MulX, DivX, ModK, ModX, AndK, AndX, OrK, OrX,
+        XorK, XorX, LshK, LshX, RshK, RshX, Neg, LdWordAbs, LdHalfAbs, LdByteAbs, LdLen, LdWordInd,
+        LdHalfInd, LdByteInd, LdImm, LdxLen, LdxMsh, LdxImm, Tax, Txa, DivK, LdMem, LdxMem, St,
+        Stx, Ja, JeqK, JeqX, JgeK, JgeX, JgtK, JgtX, JsetK, JsetX,
+    ]
+};
 
 /// The operations that Linux 3.7 added.
 const ADDED: &[Op] = &[Op::ModK, Op::ModX, Op::XorK, Op::XorX];

@@ -20,26 +20,19 @@
 //! [`Program::from_raw`](callgate_core::Program::from_raw) checks whether the kernel accepts the instructions.
 
 mod clean;
-mod definition;
-mod error;
-mod fences;
 mod form;
 mod gvisor;
-mod hex;
 mod linux3;
 mod options;
 mod parse;
-mod program;
 mod seccomp_tools;
 mod source;
 mod table;
 
-pub use definition::Definition;
 pub use form::has_marks;
 pub use linux3::from_linux3;
-pub use options::TextOptions;
-pub use parse::{parse, parse_for, parse_program, parse_with};
-pub use program::TextProgram;
+pub use options::{Definition, TextOptions, TextProgram};
+pub use parse::{parse, parse_program};
 
 #[cfg(test)]
 mod tests;

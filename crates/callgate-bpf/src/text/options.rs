@@ -1,7 +1,8 @@
-//! What a text is read for.
+//! What a text is read for, with which macros, and what is read.
 
-use super::definition::Definition;
-use callgate_core::{Arch, Endian};
+use crate::diagnostic::Diagnostic;
+use crate::lexer::quote;
+use callgate_core::{Arch, Endian, RawInsn};
 
 /// The machine that the program of a text is for, and the macros that are defined without the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,4 +75,85 @@ impl TextOptions {
     pub(crate) fn arch(&self, of_text: impl FnOnce() -> Option<Arch>) -> Option<Arch> {
         self.arch.or_else(of_text).or(self.usual_arch)
     }
+}
+
+/// A macro that is defined, or is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    name: String,
+    value: Option<String>,
+}
+
+impl Definition {
+    /// Reads `NAME` or `NAME=VALUE`; without a value it is 1.
+    ///
+    /// ```
+    /// use callgate_bpf::text::{self, Definition, TextOptions};
+    /// use callgate_core::Endian;
+    ///
+    /// let source = "#ifdef STRICT\n{ 6, 0, 0, 0 },\n#else\n{ 6, 0, 0, 0x7fff0000 },\n#endif";
+    /// let options = TextOptions::new(Endian::Little);
+    /// assert!(text::parse_program(source, &options).is_err());
+    /// let options = options.with_definitions(vec![Definition::new("STRICT")?]);
+    /// assert_eq!(text::parse_program(source, &options)?.insns[0].k, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If this is not a name, or the value has several lines.
+    pub fn new(text: &str) -> Result<Definition, String> {
+        let (name, value) = text.split_once('=').unwrap_or((text, "1"));
+        if value.contains(['\n', '\r', '\0']) || value.trim_end().ends_with('\\') {
+            return Err("the value of a macro is one line".to_owned());
+        }
+        if ["/*", "//", "??/"].iter().any(|mark| value.contains(mark)) {
+            return Err("the value of a macro has no comment".to_owned());
+        }
+        Ok(Definition { name: checked(name)?, value: Some(value.to_owned()) })
+    }
+
+    /// A macro that is not defined.
+    ///
+    /// # Errors
+    /// If this is not a name.
+    pub fn undefined(name: &str) -> Result<Definition, String> {
+        Ok(Definition { name: checked(name)?, value: None })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its value; `None` if it is not defined.
+    pub fn value(&self) -> Option<&str> {
+        self.value.as_deref()
+    }
+}
+
+fn checked(name: &str) -> Result<String, String> {
+    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    match name.chars().next() {
+        Some(first) if is_name && !first.is_ascii_digit() && name != "defined" => {
+            Ok(name.to_owned())
+        }
+        _ => Err(format!("{} is not the name of a macro", quote(name))),
+    }
+}
+
+/// The program of a text.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextProgram {
+    /// The instructions, in the encoding of user space.
+    pub insns: Vec<RawInsn>,
+    /// The byte order of the machine that it is for.
+    pub endian: Endian,
+    /// Whether the text has the internal opcodes of Linux 3.5 to 3.14, which were translated.
+    pub is_of_linux3: bool,
+    /// Whether the text has `return REJECT`, as documents about gVisor do, which was read as KILL_PROCESS: the default
+    /// action of gVisor (`pkg/seccomp/seccomp.go`, `defaultAction`).
+    pub has_reject: bool,
+    /// Warnings: values that are too large for their fields, as compilers warn about them.
+    pub warnings: Vec<Diagnostic>,
 }

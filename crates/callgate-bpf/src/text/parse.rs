@@ -1,15 +1,13 @@
 //! Reads a text by its form.
 
 use super::clean::{Cleaned, clean};
-use super::fences::other_program;
-use super::form::{Form, form};
+use super::form::{Form, form, other_program};
 use super::linux3::from_linux3;
-use super::options::TextOptions;
-use super::program::TextProgram;
-use super::{gvisor, hex, seccomp_tools, source, table};
+use super::options::{TextOptions, TextProgram};
+use super::{gvisor, seccomp_tools, source, table};
 use crate::asm::{AsmError, assemble_tokens};
-use crate::diagnostic::{Diagnostic, Position};
-use crate::lexer::{Flavour, Token, tokens};
+use crate::diagnostic::{Position, error};
+use crate::lexer::{Token, tokens};
 use callgate_core::{Endian, RawInsn};
 
 /// Reads a program in any textual form. The byte order applies to hexadecimal bytes, and in assembly
@@ -30,50 +28,27 @@ use callgate_core::{Endian, RawInsn};
 /// # Errors
 /// If the text is in none of these forms, or has syntax errors: the first 20 with positions, and the number of others.
 pub fn parse(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError> {
-    parse_for(text, endian).map(|(insns, _)| insns)
+    parse_program(text, &TextOptions::new(endian)).map(|program| program.insns)
 }
 
-/// Reads a program in any textual form, like [`parse`]; also returns the byte order of the machine that the program is for: the given one, unless
-/// assembly sets another with `.endian`.
-///
-/// ```
-/// use callgate_core::Endian;
-/// use callgate_bpf::text;
-///
-/// let (insns, endian) = text::parse_for(".endian big\n ld args[0].low\n ret ALLOW", Endian::Little)?;
-/// assert_eq!((insns[0].k, endian), (20, Endian::Big));
-/// # Ok::<(), callgate_bpf::asm::AsmError>(())
-/// ```
-///
-/// # Errors
-/// As [`parse`].
-pub fn parse_for(text: &str, endian: Endian) -> Result<(Vec<RawInsn>, Endian), AsmError> {
-    parse_with(text, &TextOptions::new(endian))
-}
-
-/// Reads a program in any textual form, which may contain the names of syscalls and constants. Their values depend on the
-/// architecture. Also returns the byte order, as [`parse_for`].
+/// Reads a program in any textual form, which may contain the names of syscalls and constants, whose values depend on the
+/// architecture. Also returns the byte order of the machine that it is for, which assembly sets with `.endian`, and what was
+/// changed in the program.
 ///
 /// ```
 /// use callgate_bpf::text::{self, TextOptions};
 /// use callgate_core::{Arch, Endian};
 ///
-/// let text = "BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_execve, 0, 1)";
 /// let options = TextOptions::new(Endian::Little).with_arch(Arch::Aarch64);
-/// assert_eq!(text::parse_with(text, &options)?.0[0].k, 221);
+/// let text = "BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_execve, 0, 1)";
+/// assert_eq!(text::parse_program(text, &options)?.insns[0].k, 221);
+/// let program = text::parse_program(".endian big\n ld args[0].low\n ret ALLOW", &options)?;
+/// assert_eq!((program.insns[0].k, program.endian), (20, Endian::Big));
 /// # Ok::<(), callgate_bpf::asm::AsmError>(())
 /// ```
 ///
 /// # Errors
 /// As [`parse`]; also for names that the architecture does not have.
-pub fn parse_with(text: &str, options: &TextOptions) -> Result<(Vec<RawInsn>, Endian), AsmError> {
-    parse_program(text, options).map(|program| (program.insns, program.endian))
-}
-
-/// Reads a program in any textual form, like [`parse_with`]; also returns what was changed in it.
-///
-/// # Errors
-/// As [`parse_with`].
 pub fn parse_program(text: &str, options: &TextOptions) -> Result<TextProgram, AsmError> {
     let cleaned = clean(text);
     let mut program = read(text, &cleaned, options)
@@ -90,7 +65,7 @@ fn read(
 ) -> Result<TextProgram, AsmError> {
     let text = &*cleaned.text;
     let endian = options.endian();
-    let mut assembly = tokens(text, Flavour::Assembly)?;
+    let mut assembly = tokens(text)?;
     let form = form(text, &assembly);
     if let Some(error) = cleaned.left_out().filter(|_| form != Form::Source) {
         return Err(error.into());
@@ -105,9 +80,14 @@ fn read(
     let insns = match form {
         Form::Decimal => table::decimal(text),
         Form::Table => table::named(&assembly),
-        Form::Hex => hex::bytes(text, endian),
+        Form::Hex => table::bytes(text, endian),
         Form::GVisor => gvisor::listing(&assembly),
-        Form::PseudoFilterCode => return Err(pseudo_filter_code().into()),
+        Form::PseudoFilterCode => {
+            let message = "this is libseccomp's pseudo filter code, which is not a program";
+            return Err(error(Position::START, message)
+                .help("let the program write its filter with seccomp_export_bpf(3), or read the running process (pid:N)")
+                .into());
+        }
         Form::Statements => return assembled(&seccomp_tools::to_assembly(&assembly)?, options),
         Form::Source => {
             // Free the memory of the tokens of the other lexer mode.
@@ -149,10 +129,4 @@ fn replace_reject(assembly: &mut [Token<'_>]) -> bool {
         after_return = token.is_word("return");
     }
     has_reject
-}
-
-fn pseudo_filter_code() -> Diagnostic {
-    let message = "this is libseccomp's pseudo filter code, which is not a program".to_owned();
-    Diagnostic::error(Some(Position { line: 1, column: 1 }), message)
-        .help("let the program write its filter with seccomp_export_bpf(3), or read the running process (pid:N)")
 }

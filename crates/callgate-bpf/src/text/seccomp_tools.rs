@@ -14,16 +14,14 @@
 //!
 //! Source: the documentation of seccomp-tools (`README.md`).
 
-use crate::SyscallTable;
 use std::collections::BTreeSet;
 
-use super::error::error;
 use crate::asm::{AsmError, Errors};
-use crate::diagnostic::{Diagnostic, Position};
-use crate::lexer::{Flavour, Token, TokenKind, quote, tokens};
-use callgate_core::Arch;
-
-type Result<T> = std::result::Result<T, Diagnostic>;
+use crate::cursor::{Cursor, Result};
+use crate::diagnostic::{Position, error};
+use crate::lexer::{Token, TokenKind, tokens};
+use crate::{SyscallTable, names};
+use callgate_core::{Arch, Word};
 
 /// Names of architectures.
 const ARCHES: &[(&str, &str)] = &[
@@ -33,44 +31,33 @@ const ARCHES: &[(&str, &str)] = &[
     ("ARCH_S390X", "AUDIT_ARCH_S390X"),
 ];
 
-/// The low and the high half of each argument.
-const ARGS: [(&str, &str); 6] = [
-    ("args[0].low", "args[0].high"),
-    ("args[1].low", "args[1].high"),
-    ("args[2].low", "args[2].high"),
-    ("args[3].low", "args[3].high"),
-    ("args[4].low", "args[4].high"),
-    ("args[5].low", "args[5].high"),
-];
-
 /// Operators of assignments such as `A += 1`, and their mnemonics.
-const OPERATORS: &[(&[char], &str)] = &[
-    (&['+'], "add"),
-    (&['-'], "sub"),
-    (&['*'], "mul"),
-    (&['/'], "div"),
-    (&['&'], "and"),
-    (&['|'], "or"),
-    (&['^'], "xor"),
-    (&['<', '<'], "lsh"),
-    (&['>', '>'], "rsh"),
+const OPERATORS: &[(&str, &str)] = &[
+    ("+=", "add"),
+    ("-=", "sub"),
+    ("*=", "mul"),
+    ("/=", "div"),
+    ("&=", "and"),
+    ("|=", "or"),
+    ("^=", "xor"),
+    ("<<=", "lsh"),
+    (">>=", "rsh"),
 ];
 
 /// Comparisons, and their mnemonics. Longer ones come first.
-const COMPARISONS: &[(&[char], &str)] = &[
-    (&['=', '='], "jeq"),
-    (&['!', '='], "jne"),
-    (&['>', '='], "jge"),
-    (&['<', '='], "jle"),
-    (&['>'], "jgt"),
-    (&['<'], "jlt"),
-    (&['&'], "jset"),
+const COMPARISONS: &[(&str, &str)] = &[
+    ("==", "jeq"),
+    ("!=", "jne"),
+    (">=", "jge"),
+    ("<=", "jle"),
+    (">", "jgt"),
+    ("<", "jlt"),
+    ("&", "jset"),
 ];
 
 /// Whether a text has a statement `A = …`.
 pub(super) fn is_text(assembly: &[Token<'_>]) -> bool {
-    let mut lines = assembly.split(|token| token.kind == TokenKind::LineEnd);
-    lines.any(|line| {
+    assembly.split(Token::is_line_end).any(|line| {
         let line = match line {
             [_, colon, rest @ ..] if colon.is(':') => rest,
             line => line,
@@ -80,28 +67,26 @@ pub(super) fn is_text(assembly: &[Token<'_>]) -> bool {
 }
 
 /// The same program in the syntax of the assembler.
-pub(super) fn to_assembly<'a>(
-    assembly: &[Token<'a>],
-) -> std::result::Result<Vec<Token<'a>>, AsmError> {
-    let text = without_comments(assembly);
+pub(super) fn to_assembly<'a>(assembly: &[Token<'a>]) -> Result<Vec<Token<'a>>, AsmError> {
+    // Line ends separate nothing.
+    let lines = assembly.split(Token::is_line_end);
+    let code = lines.flat_map(|line| line.iter().take_while(|token| !token.is('#')));
+    let text: Vec<Token<'a>> = code.copied().collect();
+    let end = assembly.last().map_or(Position::START, |last| last.position);
     let labels = labels(&text);
-    let end = assembly.last().map_or(Position { line: 1, column: 1 }, |last| last.position);
-    let mut reader = Reader { rest: &text, end, labels, out: Vec::new() };
+    let mut reader = Reader { cursor: Cursor::new(&text, end), labels, out: Vec::new() };
     let mut errors = Errors::default();
-    while !reader.rest.is_empty() {
+    while !reader.cursor.is_empty() {
         if let Err(error) = reader.statement() {
             errors.push(error);
-            reader.skip_line();
+            // Continues after the line of the next token.
+            let line = reader.cursor.position().line;
+            let rest = reader.cursor.rest().iter();
+            let length = rest.take_while(|token| token.position.line == line).count();
+            reader.cursor.skip(length);
         }
     }
     errors.check().map(|()| reader.out)
-}
-
-/// The tokens without line ends, which separate nothing, and without comments.
-fn without_comments<'a>(assembly: &[Token<'a>]) -> Vec<Token<'a>> {
-    let lines = assembly.split(|token| token.kind == TokenKind::LineEnd);
-    let code = lines.flat_map(|line| line.iter().take_while(|token| !token.is('#')));
-    code.copied().collect()
 }
 
 /// The labels at the beginning of statements: what is before a `:`, except the first target of a `?`.
@@ -119,8 +104,7 @@ fn labels<'a>(text: &[Token<'a>]) -> BTreeSet<&'a str> {
 }
 
 struct Reader<'t, 'a> {
-    rest: &'t [Token<'a>],
-    end: Position,
+    cursor: Cursor<'t, 'a>,
     /// The labels of the text.
     labels: BTreeSet<&'a str>,
     out: Vec<Token<'a>>,
@@ -129,338 +113,262 @@ struct Reader<'t, 'a> {
 impl<'a> Reader<'_, 'a> {
     /// A label, or an instruction. Consumes a token.
     fn statement(&mut self) -> Result<()> {
-        let position = self.position();
-        if let [label, colon, rest @ ..] = self.rest {
+        let position = self.cursor.position();
+        if let [label, colon, ..] = self.cursor.rest() {
             if colon.is(':') && !matches!(label.kind, TokenKind::Mark(_)) {
-                self.rest = rest;
-                self.out.push(Token { kind: TokenKind::Word, ..*label });
-                self.out.push(*colon);
+                self.cursor.skip(2);
+                self.out.extend([Token { kind: TokenKind::Word, ..*label }, *colon]);
                 return Ok(());
             }
         }
-        if self.take_word("return") {
+        if self.cursor.take_word("return") {
             self.word("ret", position);
             self.returned()?;
-        } else if self.take_word("goto") {
+        } else if self.cursor.take_word("goto") {
             self.word("ja", position);
             let target = self.target()?;
-            self.out.extend(target);
-        } else if self.take_word("if") {
+            self.out.push(target);
+        } else if self.cursor.take_word("if") {
             self.branch(position)?;
-        } else if self.take_word("mem") {
-            let place = self.scratch()?;
-            self.expect('=')?;
-            let is_x = self.take_word("X");
-            if !is_x && !self.take_word("A") {
-                return Err(self.expected("`A` or `X`"));
+        } else if self.cursor.take_word("mem") {
+            let start = self.out.len();
+            self.scratch()?;
+            self.cursor.expect("=")?;
+            let is_x = self.cursor.take_word("X");
+            if !is_x && !self.cursor.take_word("A") {
+                return self.cursor.fail("`A` or `X`");
             }
-            self.word(if is_x { "stx" } else { "st" }, position);
-            self.out.extend(place);
-        } else if self.take_word("X") {
-            self.expect('=')?;
-            self.value("ldx", position)?;
-        } else if self.take_word("A") {
+            self.out.insert(start, word(if is_x { "stx" } else { "st" }, position));
+        } else if self.cursor.take_word("X") {
+            self.cursor.expect("=")?;
+            self.value_of_x(position)?;
+        } else if self.cursor.take_word("A") {
             self.of_a(position)?;
         } else {
-            return Err(
-                self.expected("a statement such as `A = sys_number`, `if`, `goto` or `return`")
-            );
+            return self
+                .cursor
+                .fail("a statement such as `A = sys_number`, `if`, `goto` or `return`");
         }
-        self.out.push(Token { kind: TokenKind::LineEnd, text: "\n", position: self.position() });
+        let position = self.cursor.position();
+        self.out.push(Token { kind: TokenKind::LineEnd, text: "\n", position });
         Ok(())
     }
 
     /// What begins with A: an assignment, or a comparison with `?`.
     fn of_a(&mut self, position: Position) -> Result<()> {
-        let is_assignment =
-            matches!(self.rest, [equals, next, ..] if equals.is('=') && !next.is('='));
-        if is_assignment {
-            self.expect('=')?;
-            return self.value("ld", position);
+        if self.cursor.starts("=") && !self.cursor.starts("==") {
+            self.cursor.skip(1);
+            return self.value_of_a(position);
         }
-        for (marks, mnemonic) in OPERATORS {
-            if self.starts(marks) && self.rest.get(marks.len()).is_some_and(|next| next.is('=')) {
-                self.skip(marks.len() + 1);
-                self.word(mnemonic, position);
-                let operand = self.operand()?;
-                self.out.extend(operand);
-                return Ok(());
-            }
+        if let Some((_, mnemonic)) = OPERATORS.iter().find(|(marks, _)| self.cursor.take(marks)) {
+            self.word(mnemonic, position);
+            return self.operand();
         }
-        let compared = self.comparison(position)?;
-        self.expect('?')?;
+        self.comparison(position)?;
+        self.cursor.expect("?")?;
         let holds = self.target()?;
-        self.expect(':')?;
+        self.cursor.expect(":")?;
         let fails = self.target()?;
-        self.jump(compared, holds, fails, position);
+        self.targets([holds, fails], position);
         Ok(())
     }
 
     /// `if (condition) goto …`, perhaps with `else goto …`.
     fn branch(&mut self, position: Position) -> Result<()> {
-        self.expect('(')?;
-        let is_negated = self.take('!');
+        self.cursor.expect("(")?;
+        let is_negated = self.cursor.take("!");
         // `!` needs parentheses, because `!A & 1` would be `(!A) & 1` in other languages.
-        if is_negated && !self.starts(&['(']) {
-            return Err(self.expected("`(`"));
+        if is_negated && !self.cursor.starts("(") {
+            return self.cursor.fail("`(`");
         }
-        let is_nested = self.take('(');
-        if !self.take_word("A") {
-            return Err(self.expected("`A`"));
-        }
-        let compared = self.comparison(position)?;
-        for _ in 0..1 + usize::from(is_nested) {
-            self.expect(')')?;
-        }
-        self.expect_goto()?;
+        let is_nested = self.cursor.take("(");
+        self.cursor.expect_word("A")?;
+        self.comparison(position)?;
+        self.cursor.expect(if is_nested { "))" } else { ")" })?;
+        self.cursor.expect_word("goto")?;
         let target = self.target()?;
-        let other = match self.take_word("else") {
+        let other = match self.cursor.take_word("else") {
             true => {
-                self.expect_goto()?;
+                self.cursor.expect_word("goto")?;
                 self.target()?
             }
-            false => vec![Token { kind: TokenKind::Word, text: "next", position }],
+            false => word("next", position),
         };
-        match is_negated {
-            true => self.jump(compared, other, target, position),
-            false => self.jump(compared, target, other, position),
-        }
+        self.targets(if is_negated { [other, target] } else { [target, other] }, position);
         Ok(())
-    }
-
-    fn expect_goto(&mut self) -> Result<()> {
-        if self.take_word("goto") { Ok(()) } else { Err(self.expected("`goto`")) }
     }
 
     /// The mnemonic and the operand of a comparison with A.
-    fn comparison(&mut self, position: Position) -> Result<Vec<Token<'a>>> {
-        let found = COMPARISONS.iter().find(|(marks, _)| self.starts(marks));
-        let (marks, mnemonic) = found.ok_or_else(|| self.expected("a comparison"))?;
-        self.skip(marks.len());
-        let mut compared = vec![Token { kind: TokenKind::Word, text: mnemonic, position }];
-        compared.extend(self.operand()?);
-        Ok(compared)
+    fn comparison(&mut self, position: Position) -> Result<()> {
+        let found = COMPARISONS.iter().find(|(marks, _)| self.cursor.take(marks));
+        let Some((_, mnemonic)) = found else { return self.cursor.fail("a comparison") };
+        self.word(mnemonic, position);
+        self.operand()
     }
 
-    fn jump(
-        &mut self,
-        compared: Vec<Token<'a>>,
-        holds: Vec<Token<'a>>,
-        fails: Vec<Token<'a>>,
-        position: Position,
-    ) {
-        let comma = Token { kind: TokenKind::Mark(','), text: ",", position };
-        self.out.extend(compared);
-        for target in [holds, fails] {
-            self.out.push(comma);
-            self.out.extend(target);
+    fn targets(&mut self, targets: [Token<'a>; 2], position: Position) {
+        for target in targets {
+            self.out.extend([mark(',', ",", position), target]);
         }
     }
 
-    /// What A (`ld`) or X (`ldx`) becomes.
-    fn value(&mut self, mnemonic: &'static str, position: Position) -> Result<()> {
-        let is_a = mnemonic == "ld";
-        if is_a && self.starts(&['-']) {
-            self.skip(1);
-            if !self.take_word("A") {
-                return Err(self.expected("`A`"));
-            }
+    fn value_of_x(&mut self, position: Position) -> Result<()> {
+        if self.cursor.take_word("A") {
+            self.word("tax", position);
+            return Ok(());
+        }
+        self.word("ldx", position);
+        self.value(position)
+    }
+
+    fn value_of_a(&mut self, position: Position) -> Result<()> {
+        if self.cursor.take("-") {
+            self.cursor.expect_word("A")?;
             self.word("neg", position);
             return Ok(());
         }
-        if self.take_word(if is_a { "X" } else { "A" }) {
-            self.word(if is_a { "txa" } else { "tax" }, position);
+        if self.cursor.take_word("X") {
+            self.word("txa", position);
             return Ok(());
         }
-        self.word(mnemonic, position);
-        if self.take_word("mem") {
-            let place = self.scratch()?;
-            self.out.extend(place);
-        } else if self.take_word("len") {
-            self.word("len", position);
-        } else if is_a && self.take_word("sys_number") {
+        self.word("ld", position);
+        if self.cursor.take_word("sys_number") {
             self.word("nr", position);
-        } else if is_a && self.take_word("arch") {
+        } else if self.cursor.take_word("arch") {
             self.word("arch", position);
-        } else if is_a && self.take_word("instruction_pointer") {
-            let halves = ("instruction_pointer.low", "instruction_pointer.high");
-            self.half(halves, position)?;
-        } else if is_a && self.take_word("args") {
-            self.expect('[')?;
+        } else if self.cursor.take_word("instruction_pointer") {
+            return self.half([Some(Word::IP_LOW), Some(Word::IP_HIGH)], position);
+        } else if self.cursor.take_word("args") {
+            self.cursor.expect("[")?;
             let index = self.number("the index of an argument, 0 to 5", 6)?;
-            self.expect(']')?;
-            let halves = ARGS.get(index as usize).copied().unwrap_or_default();
-            self.half(halves, position)?;
-        } else if is_a && self.take_word("data") {
-            self.expect('[')?;
-            let offset = self.rest.first().copied();
+            self.cursor.expect("]")?;
+            let halves = [Word::arg_low(index as u8), Word::arg_high(index as u8)];
+            return self.half(halves, position);
+        } else if self.cursor.take_word("data") {
+            self.cursor.expect("[")?;
+            let offset = self.cursor.peek();
             self.number("an offset", 64)?;
-            self.expect(']')?;
-            self.lexed("[", position)?;
+            self.cursor.expect("]")?;
+            self.out.push(mark('[', "[", position));
             self.out.extend(offset);
-            self.lexed("]", position)?;
+            self.out.push(mark(']', "]", position));
         } else {
-            let operand = self.operand()?;
-            self.out.extend(operand);
+            return self.value(position);
         }
         Ok(())
     }
 
-    /// One half of a field: the high one with `>> 32`.
-    fn half(
-        &mut self,
-        (low, high): (&'static str, &'static str),
-        position: Position,
-    ) -> Result<()> {
-        let is_high = self.starts(&['>', '>']);
-        if is_high {
-            self.skip(2);
-            if self.number("32", 33)? != 32 {
-                return Err(error(position, "only `>> 32` selects a half".to_owned()));
-            }
+    /// What A as well as X may become.
+    fn value(&mut self, position: Position) -> Result<()> {
+        if self.cursor.take_word("mem") {
+            return self.scratch();
         }
-        self.lexed(if is_high { high } else { low }, position)
+        if self.cursor.take_word("len") {
+            self.word("len", position);
+            return Ok(());
+        }
+        self.operand()
+    }
+
+    /// One half of a field: the high one with `>> 32`.
+    fn half(&mut self, [low, high]: [Option<Word>; 2], position: Position) -> Result<()> {
+        let is_high = self.cursor.take(">>");
+        if is_high && self.number("32", 33)? != 32 {
+            return Err(error(position, "only `>> 32` selects a half"));
+        }
+        let half = if is_high { high } else { low };
+        let name = tokens(half.map_or("", names::word))?;
+        let name = name.into_iter().filter(|token| !token.is_line_end());
+        self.out.extend(name.map(|token| Token { position, ..token }));
+        Ok(())
     }
 
     /// X, or a constant.
-    fn operand(&mut self) -> Result<Vec<Token<'a>>> {
-        let position = self.position();
-        if self.take_word("X") {
-            return Ok(vec![Token { kind: TokenKind::Word, text: "x", position }]);
+    fn operand(&mut self) -> Result<()> {
+        let position = self.cursor.position();
+        if self.cursor.take_word("X") {
+            self.word("x", position);
+            return Ok(());
         }
-        let is_negative = self.starts(&['-']);
-        self.skip(usize::from(is_negative));
-        let Some(token) = self.rest.first().copied() else { return Err(self.expected("a value")) };
+        let is_negative = self.cursor.take("-");
+        let Some(token) = self.cursor.peek() else { return self.cursor.fail("a value") };
         let token = match token.kind {
             TokenKind::Number(Ok(value)) if is_negative => {
                 Token { kind: TokenKind::Number(Ok(value.wrapping_neg())), ..token }
             }
             TokenKind::Number(_) if !is_negative => token,
             TokenKind::Word if !is_negative => constant(token),
-            _ => return Err(self.expected("a number, a name or `X`")),
+            _ => return self.cursor.fail("a number, a name or `X`"),
         };
-        self.skip(1);
-        Ok(vec![Token { kind: TokenKind::Mark('#'), text: "#", position }, token])
+        self.cursor.skip(1);
+        self.out.extend([mark('#', "#", position), token]);
+        Ok(())
     }
 
     /// The operand of `return`.
     fn returned(&mut self) -> Result<()> {
-        let Some(token) = self.rest.first().copied() else {
-            return Err(self.expected("an action"));
-        };
-        if let TokenKind::Number(_) = token.kind {
-            self.lexed("#", token.position)?;
-        } else if token.kind != TokenKind::Word {
-            return Err(self.expected("an action, a number or `A`"));
+        let Some(token) = self.cursor.peek() else { return self.cursor.fail("an action") };
+        if token.is_number() {
+            self.out.push(mark('#', "#", token.position));
+        } else if !token.is_name() {
+            return self.cursor.fail("an action, a number or `A`");
         }
-        self.skip(1);
+        self.cursor.skip(1);
         self.out.push(token);
-        if self.starts(&['(']) {
-            let length = self.rest.iter().take_while(|token| !token.is(')')).count() + 1;
-            self.out.extend(self.rest.iter().take(length));
-            self.skip(length);
+        if self.cursor.starts("(") {
+            let rest = self.cursor.rest();
+            let length = rest.iter().take_while(|token| !token.is(')')).count() + 1;
+            self.out.extend(rest.iter().take(length));
+            self.cursor.skip(length);
         }
         Ok(())
     }
 
     /// `[n]` after `mem`, as a word of the scratch memory.
-    fn scratch(&mut self) -> Result<Vec<Token<'a>>> {
-        let position = self.position();
-        let mut place = vec![Token { kind: TokenKind::Word, text: "M", position }];
-        place.extend(self.rest.iter().take(3));
-        self.expect('[')?;
+    fn scratch(&mut self) -> Result<()> {
+        self.word("M", self.cursor.position());
+        self.out.extend(self.cursor.rest().iter().take(3));
+        self.cursor.expect("[")?;
         self.number("the number of a word, 0 to 15", 16)?;
-        self.expect(']')?;
-        Ok(place)
+        self.cursor.expect("]")
     }
 
     /// The target of a jump.
-    fn target(&mut self) -> Result<Vec<Token<'a>>> {
-        let Some(token) = self.rest.first().copied() else { return Err(self.expected("a label")) };
-        let target = match token.kind {
-            TokenKind::Word => token,
-            TokenKind::Number(_) if self.labels.contains(token.text) => {
+    fn target(&mut self) -> Result<Token<'a>> {
+        let target = match self.cursor.peek() {
+            Some(token) if token.is_number() && self.labels.contains(token.text) => {
                 Token { kind: TokenKind::Word, ..token }
             }
-            TokenKind::Number(_) => token,
-            _ => return Err(self.expected("a label")),
+            Some(token) if token.is_number() || token.is_name() => token,
+            _ => return self.cursor.fail("a label"),
         };
-        self.skip(1);
-        Ok(vec![target])
+        self.cursor.skip(1);
+        Ok(target)
     }
 
     /// Adds a word of the assembler.
     fn word(&mut self, text: &'static str, position: Position) {
-        self.out.push(Token { kind: TokenKind::Word, text, position });
-    }
-
-    /// Adds the tokens of a text of the assembler.
-    fn lexed(&mut self, text: &'static str, position: Position) -> Result<()> {
-        let found = match text {
-            "#" => vec![Token { kind: TokenKind::Mark('#'), text, position }],
-            text => tokens(text, Flavour::Assembly)?,
-        };
-        let code = found.into_iter().filter(|token| token.kind != TokenKind::LineEnd);
-        self.out.extend(code.map(|token| Token { position, ..token }));
-        Ok(())
+        self.out.push(word(text, position));
     }
 
     /// A number below a limit.
     fn number(&mut self, what: &str, limit: u32) -> Result<u32> {
-        match self.rest.first().map(|token| token.kind) {
+        match self.cursor.peek().map(|token| token.kind) {
             Some(TokenKind::Number(Ok(value))) if value < limit => {
-                self.skip(1);
+                self.cursor.skip(1);
                 Ok(value)
             }
-            _ => Err(self.expected(what)),
+            _ => self.cursor.fail(what),
         }
     }
+}
 
-    fn position(&self) -> Position {
-        self.rest.first().map_or(self.end, |token| token.position)
-    }
+fn word(text: &'static str, position: Position) -> Token<'static> {
+    Token { kind: TokenKind::Word, text, position }
+}
 
-    fn starts(&self, marks: &[char]) -> bool {
-        marks
-            .iter()
-            .enumerate()
-            .all(|(at, mark)| self.rest.get(at).is_some_and(|token| token.is(*mark)))
-    }
-
-    fn skip(&mut self, tokens: usize) {
-        self.rest = self.rest.get(tokens..).unwrap_or_default();
-    }
-
-    /// Continues after the line of the next token.
-    fn skip_line(&mut self) {
-        let line = self.position().line;
-        let length = self.rest.iter().take_while(|token| token.position.line == line).count();
-        self.skip(length);
-    }
-
-    fn take(&mut self, mark: char) -> bool {
-        let there = self.starts(&[mark]);
-        self.skip(usize::from(there));
-        there
-    }
-
-    fn take_word(&mut self, word: &str) -> bool {
-        let there = self.rest.first().is_some_and(|token| token.is_word(word));
-        self.skip(usize::from(there));
-        there
-    }
-
-    fn expect(&mut self, mark: char) -> Result<()> {
-        if self.take(mark) { Ok(()) } else { Err(self.expected(&format!("`{mark}`"))) }
-    }
-
-    fn expected(&self, what: &str) -> Diagnostic {
-        let message = match self.rest.first() {
-            Some(token) => format!("expected {what}, found {}", quote(token.text)),
-            None => format!("expected {what} at the end of the text"),
-        };
-        error(self.position(), message)
-    }
+fn mark(mark: char, text: &'static str, position: Position) -> Token<'static> {
+    Token { kind: TokenKind::Mark(mark), text, position }
 }
 
 /// The token of a constant with the assembler's name of it.

@@ -1,16 +1,14 @@
-//! Tables: `tcpdump -ddd`, libseccomp's, and the kernel's names of Linux 3.10.
+//! Programs as numbers: `tcpdump -ddd`, bytes in hexadecimal, and the tables of libseccomp and of Linux 3.10.
 
-use super::error::{error, finish};
 use super::linux3::code_of_name;
 use crate::asm::{AsmError, Errors};
-use crate::diagnostic::{Diagnostic, Position};
+use crate::cursor::Result;
+use crate::diagnostic::{Diagnostic, Position, error};
 use crate::lexer::{Token, TokenKind, quote};
-use callgate_core::{Op, RawInsn};
-
-type Result<T> = std::result::Result<T, Diagnostic>;
+use callgate_core::{Endian, Op, RawInsn};
 
 /// A count, then `code jt jf k` in decimal; records end with a line or a comma.
-pub(super) fn decimal(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError> {
+pub(super) fn decimal(text: &str) -> Result<Vec<RawInsn>, AsmError> {
     let mut count = None;
     let mut insns = Vec::new();
     let mut errors = Errors::default();
@@ -24,19 +22,17 @@ pub(super) fn decimal(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError>
                 ([field], None) => decimal_field(*field, "the count", u32::MAX)
                     .map(|given| count = Some((given, field.1))),
                 ([code, jt, jf, k], Some(_)) => {
-                    decimal_insn(*code, *jt, *jf, *k).map(|insn| insns.push(insn))
+                    insn([*code, *jt, *jf, *k], decimal_field).map(|insn| insns.push(insn))
                 }
-                ([first, ..], None) => Err(error(
-                    first.1,
-                    format!(
-                        "expected only the count of instructions, found {} numbers",
-                        fields.len()
-                    ),
-                )),
-                ([first, ..], Some(_)) => Err(error(
-                    first.1,
-                    format!("expected the four numbers `code jt jf k`, found {}", fields.len()),
-                )),
+                ([(_, position), ..], count) => {
+                    let expected = match count {
+                        None => "only the count of instructions",
+                        Some(_) => "the four numbers `code jt jf k`",
+                    };
+                    let unit = if count.is_none() { " numbers" } else { "" };
+                    let found = fields.len();
+                    Err(error(*position, format!("expected {expected}, found {found}{unit}")))
+                }
             };
             errors.extend(read.err());
         }
@@ -47,7 +43,7 @@ pub(super) fn decimal(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError>
             format!("the count is {given}, but the table has {} instructions", insns.len());
         errors.push(error(position, message).help("the text is truncated, or lines are missing"));
     }
-    finish(insns, errors)
+    errors.check().map(|()| insns)
 }
 
 /// The words of a record with their positions.
@@ -77,71 +73,71 @@ fn width(part: &str) -> u32 {
     part.chars().count() as u32
 }
 
-type Field<'a> = (&'a str, Position);
-
-fn decimal_insn(code: Field<'_>, jt: Field<'_>, jf: Field<'_>, k: Field<'_>) -> Result<RawInsn> {
+/// An instruction from its four fields.
+fn insn<F>(
+    [code, jt, jf, k]: [F; 4],
+    read: impl Fn(F, &str, u32) -> Result<u32>,
+) -> Result<RawInsn> {
     Ok(RawInsn {
-        code: decimal_field(code, "the code", u32::from(u16::MAX))? as u16,
-        jt: decimal_field(jt, "jt", u32::from(u8::MAX))? as u8,
-        jf: decimal_field(jf, "jf", u32::from(u8::MAX))? as u8,
-        k: decimal_field(k, "k", u32::MAX)?,
+        code: read(code, "the code", u16::MAX.into())? as u16,
+        jt: read(jt, "jt", u8::MAX.into())? as u8,
+        jf: read(jf, "jf", u8::MAX.into())? as u8,
+        k: read(k, "k", u32::MAX)?,
     })
 }
 
-fn decimal_field((text, position): Field<'_>, what: &str, limit: u32) -> Result<u32> {
+fn decimal_field((text, position): (&str, Position), what: &str, limit: u32) -> Result<u32> {
     if text.is_empty() || !text.chars().all(|c| c.is_ascii_digit()) {
-        return Err(error(
-            position,
-            format!("expected {what} as a decimal number, found {}", quote(text)),
-        ));
+        let message = format!("expected {what} as a decimal number, found {}", quote(text));
+        return Err(error(position, message));
     }
-    match text.parse::<u32>() {
-        Ok(value) if value <= limit => Ok(value),
-        _ => Err(error(
-            position,
-            format!("{} is too large for {what}; the limit is {limit}", quote(text)),
-        )),
-    }
+    let value = text.parse().ok().filter(|value| *value <= limit);
+    value.ok_or_else(|| too_large(text, position, what, limit))
+}
+
+fn too_large(text: &str, position: Position, what: &str, limit: u32) -> Diagnostic {
+    error(position, format!("{} is too large for {what}; the limit is {limit}", quote(text)))
 }
 
 /// Lines of `index: code jt jf k`, where the code is a number (then the rest of the line is its
 /// translation and is ignored) or one of the kernel's old names. Both may have the names of the fields: `jt=0x01`.
-pub(super) fn named(tokens: &[Token<'_>]) -> std::result::Result<Vec<RawInsn>, AsmError> {
+pub(super) fn named(tokens: &[Token<'_>]) -> Result<Vec<RawInsn>, AsmError> {
     let mut insns = Vec::new();
     let mut errors = Errors::default();
-    for line in tokens.split(|token| token.kind == TokenKind::LineEnd) {
-        let header = line.first().is_none_or(|first| first.text == "line" || first.is('='));
-        if header {
-            continue;
-        }
-        if let Some((count, position)) = total(line) {
-            if errors.is_empty() && count != insns.len().to_string() {
-                let message = format!("the listing has {} instructions, not {count}", insns.len());
-                errors.push(error(position, message).help("lines are missing"));
+    for line in tokens.split(Token::is_line_end) {
+        match line {
+            [] => {}
+            [header, ..] if header.text == "line" || header.is('=') => {}
+            // Below a listing.
+            [processed, instructions, colon, count]
+                if processed.is_word("Processed")
+                    && instructions.is_word("instructions")
+                    && colon.is(':') =>
+            {
+                if errors.is_empty() && count.text != insns.len().to_string() {
+                    let message =
+                        format!("the listing has {} instructions, not {}", insns.len(), count.text);
+                    errors.push(error(count.position, message).help("lines are missing"));
+                }
             }
-            continue;
-        }
-        match row(line, insns.len()) {
-            Ok(insn) => insns.push(insn),
-            Err(error) => {
+            line => insns.push(row(line, insns.len()).unwrap_or_else(|error| {
                 errors.push(error);
-                insns.push(RawInsn::default());
-            }
+                RawInsn::default()
+            })),
         }
     }
-    finish(insns, errors)
+    errors.check().map(|()| insns)
 }
 
 /// Whether a line begins such a table.
 pub(super) fn is_table(line: &[Token<'_>]) -> bool {
-    let is_number = |token: &Token<'_>| matches!(token.kind, TokenKind::Number(_));
     let is_legacy = |token: &Token<'_>| token.text.starts_with("BPF_S_");
     match line {
         [word, ..] if word.text == "line" || is_legacy(word) => true,
         [index, colon, code, ..] if index_of(index).is_some() && colon.is(':') => {
-            is_number(code) || is_legacy(code)
+            code.is_number() || is_legacy(code)
         }
-        [code, rest @ ..] if is_number(code) => is_named_field(rest),
+        [code, rest @ ..] if code.is_number() => is_named_field(rest),
         _ => false,
     }
 }
@@ -154,18 +150,6 @@ fn index_of<'a>(token: &Token<'a>) -> Option<&'a str> {
     };
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then_some(digits)
-}
-
-/// The number of instructions in a line below a listing.
-fn total<'a>(line: &[Token<'a>]) -> Option<(&'a str, Position)> {
-    match line {
-        [first, second, colon, count]
-            if first.is_word("Processed") && second.is_word("instructions") && colon.is(':') =>
-        {
-            Some((count.text, count.position))
-        }
-        _ => None,
-    }
 }
 
 /// Whether the next tokens are the name of a field and `=`.
@@ -188,85 +172,72 @@ fn row(line: &[Token<'_>], index: usize) -> Result<RawInsn> {
         }
         fields => fields,
     };
-    let name = rest.split_first().filter(|(name, _)| name.kind == TokenKind::Word);
-    let name = name.filter(|(_, after)| !after.first().is_some_and(|mark| mark.is('=')));
-    let mut code = None;
+    let name = rest
+        .split_first()
+        .filter(|(name, after)| name.is_name() && !after.first().is_some_and(|mark| mark.is('=')));
+    let mut fields: Vec<Field<'_>> = Vec::new();
     if let Some((name, after)) = name {
-        code = Some(legacy_code(name)?);
+        let code = legacy_code(name)?;
+        fields.push(Field::Code(code));
         rest = after;
         // A listing with names may have the kernel's numbers as well.
         if let Some((number, after)) = rest.split_first().filter(|(_, after)| is_named_field(after))
         {
-            field(number, "the code", u32::from(u16::MAX))?;
-            if code == Some(Op::DivK.code()) {
-                return Err(divided(name.position));
+            field(Field::Token(number), "the code", u16::MAX.into())?;
+            if code == Op::DivK.code() {
+                return Err(error(
+                    name.position,
+                    "the divisor is not known: this kernel stored its reciprocal",
+                )
+                .help(
+                    "replace the line by `BPF_S_ALU_DIV_K jt jf DIVISOR`, without the number after the name",
+                ));
             }
             rest = after;
         }
     }
-    let is_named = code.is_some();
-    let mut fields = Vec::new();
-    let mut has_names = false;
-    while let Some((first, after)) = rest.split_first() {
-        if fields.len() + usize::from(is_named) == 4 {
-            break;
-        }
+    let mut has_names = name.is_some();
+    while fields.len() < 4 {
         let is_name = is_named_field(rest);
         has_names |= is_name;
-        match (is_name, after) {
-            (true, [_, value, after @ ..]) => {
-                fields.push(value);
-                rest = after;
-            }
-            (true, _) => break,
-            (false, _) => {
-                fields.push(first);
-                rest = after;
-            }
-        }
+        let values = if is_name { rest.get(2..).unwrap_or_default() } else { rest };
+        let Some((value, after)) = values.split_first() else { break };
+        fields.push(Field::Token(value));
+        rest = after;
     }
-    let position = line.first().map(|first| first.position);
-    let missing = |found: usize| {
-        let message = format!("expected the four fields code, jt, jf and k, found {found}");
-        Diagnostic::error(position, message)
-    };
-    let (code, jt, jf, k) = match (code, fields.as_slice()) {
-        (Some(code), [jt, jf, k]) => (code, *jt, *jf, *k),
-        (None, [code, jt, jf, k]) => {
-            (field(code, "the code", u32::from(u16::MAX))? as u16, *jt, *jf, *k)
-        }
-        (_, fields) => return Err(missing(fields.len() + usize::from(is_named))),
-    };
-    if let (true, Some(extra)) = (is_named || has_names, rest.first()) {
-        return Err(error(
-            extra.position,
-            format!("expected the end of the line, found {}", quote(extra.text)),
-        ));
+    let fields: [Field<'_>; 4] = fields.try_into().map_err(|fields: Vec<_>| {
+        let message =
+            format!("expected the four fields code, jt, jf and k, found {}", fields.len());
+        Diagnostic::error(line.first().map(|first| first.position), message)
+    })?;
+    if let (true, Some(extra)) = (has_names, rest.first()) {
+        let message = format!("expected the end of the line, found {}", quote(extra.text));
+        return Err(error(extra.position, message));
     }
-    Ok(RawInsn {
-        code,
-        jt: field(jt, "jt", u32::from(u8::MAX))? as u8,
-        jf: field(jf, "jf", u32::from(u8::MAX))? as u8,
-        k: field(k, "k", u32::MAX)?,
-    })
+    insn(fields, field)
 }
 
-/// The error about a division in the memory of Linux 3.
-fn divided(position: Position) -> Diagnostic {
-    error(position, "the divisor is not known: this kernel stored its reciprocal".to_owned()).help(
-        "replace the line by `BPF_S_ALU_DIV_K jt jf DIVISOR`, without the number after the name",
-    )
+/// A field of a row.
+enum Field<'t> {
+    /// The code of a name.
+    Code(u16),
+    Token(&'t Token<'t>),
 }
 
-fn field(token: &Token<'_>, what: &str, limit: u32) -> Result<u32> {
-    let message = match token.kind {
-        TokenKind::Number(Ok(value)) if value <= limit => return Ok(value),
-        TokenKind::Number(Ok(_)) => {
-            format!("{} is too large for {what}; the limit is {limit}", quote(token.text))
+fn field(field: Field<'_>, what: &str, limit: u32) -> Result<u32> {
+    match field {
+        Field::Code(code) => Ok(code.into()),
+        Field::Token(Token { kind: TokenKind::Number(Ok(value)), .. }) if *value <= limit => {
+            Ok(*value)
         }
-        _ => format!("expected {what}, found {}", quote(token.text)),
-    };
-    Err(error(token.position, message))
+        Field::Token(Token { kind: TokenKind::Number(Ok(_)), text, position }) => {
+            Err(too_large(text, *position, what, limit))
+        }
+        Field::Token(token) => {
+            let message = format!("expected {what}, found {}", quote(token.text));
+            Err(error(token.position, message))
+        }
+    }
 }
 
 /// Whether a table has the names of Linux 3.10 beside its numbers: `BPF_S_JMP_JEQ_K 0x002a jt=0x01 jf=0x00 k=0x0`.
@@ -283,6 +254,71 @@ fn legacy_code(token: &Token<'_>) -> Result<u16> {
             format!("{} is not an instruction of Linux 3.10 (`BPF_S_…`)", quote(token.text));
         error(token.position, message)
     })
+}
+
+/// Whether the first non-empty line of a text consists of hexadecimal digits, prefixes and separators.
+pub(super) fn is_hex(text: &str) -> bool {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let plain = line.replace("\\x", "").replace("0x", "");
+    let digits: String = plain.chars().filter(|c| !is_separator(*c)).collect();
+    let is_number = digits.len() >= 8 || digits.contains(|c: char| c.is_ascii_digit());
+    is_number && digits.chars().all(|c| c.is_ascii_hexdigit())
+}
+
+fn is_separator(c: char) -> bool {
+    c.is_whitespace() || matches!(c, ',' | '"' | '\'')
+}
+
+/// Reads bytes as instructions.
+pub(super) fn bytes(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError> {
+    let mut bytes = Vec::new();
+    let mut errors = Errors::default();
+    // The first digit of a byte, and its position.
+    let mut half: Option<(u32, Position)> = None;
+    for (line, number) in text.lines().zip(1u32..) {
+        let mut chars = line.chars().zip(1u32..).peekable();
+        while let Some((c, column)) = chars.next() {
+            let position = Position { line: number, column };
+            let digit = c.to_digit(16);
+            let prefix = matches!(c, '\\' | '0') && chars.peek().is_some_and(|(c, _)| *c == 'x');
+            if prefix || is_separator(c) {
+                if prefix {
+                    chars.next();
+                }
+                errors.extend(half.take().map(|(_, position)| odd(position)));
+            } else {
+                if digit.is_none() {
+                    let message = format!("{} is not a hexadecimal digit", quote(&c.to_string()));
+                    errors.push(error(position, message));
+                }
+                let digit = digit.unwrap_or(0);
+                match half.take() {
+                    None => half = Some((digit, position)),
+                    Some((high, _)) => bytes.push((high << 4 | digit) as u8),
+                }
+            }
+        }
+    }
+    errors.extend(half.map(|(_, position)| odd(position)));
+    let chunks = bytes.chunks_exact(RawInsn::SIZE);
+    let rest = chunks.remainder();
+    if errors.is_empty() && !rest.is_empty() {
+        let message = format!(
+            "the text has {} bytes: {} instructions of {} bytes and {} more bytes",
+            bytes.len(),
+            chunks.len(),
+            RawInsn::SIZE,
+            rest.len()
+        );
+        let error = Diagnostic::error(None, message);
+        errors.push(error.help("the text is truncated or not a program"));
+    }
+    let raw = chunks.filter_map(|chunk| Some(RawInsn::from_bytes(*chunk.first_chunk()?, endian)));
+    errors.check().map(|()| raw.collect())
+}
+
+fn odd(position: Position) -> Diagnostic {
+    error(position, "half a byte: a byte has two hexadecimal digits")
 }
 
 #[cfg(test)]

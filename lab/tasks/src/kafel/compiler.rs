@@ -39,7 +39,7 @@ pub(crate) fn compile(
     }
     // Our reader of C rows knows the macros of the kernel, not sizes of types.
     let listing = String::from_utf8_lossy(&output.stdout).replace("sizeof(__u32)", "4");
-    let (insns, _) = text::parse_for(&listing, endian)
+    let insns = text::parse(&listing, endian)
         .map_err(|error| format!("{}: its program is not readable: {error}", compiler.display()))?;
     let program = LongProgram::from_raw(&insns)
         .map_err(|error| format!("{}: its program is not valid: {error}", compiler.display()))?;

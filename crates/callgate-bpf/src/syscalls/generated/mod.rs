@@ -1,5 +1,4 @@
 //! The committed output of `cargo xtask syscalls`.
 
-pub(super) mod facts;
 pub(super) mod multiplexed;
-pub(super) mod numbers;
+pub(super) mod table;

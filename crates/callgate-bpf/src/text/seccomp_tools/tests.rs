@@ -1,9 +1,9 @@
-use crate::text::{TextOptions, parse_with};
+use crate::text::{TextOptions, parse_program};
 use callgate_core::{Arch, Endian, RawInsn};
 
 fn read(text: &str) -> Result<Vec<RawInsn>, String> {
     let options = TextOptions::new(Endian::Little).with_usual_arch(Arch::X86_64);
-    let read = parse_with(text, &options).map(|(insns, _)| insns);
+    let read = parse_program(text, &options).map(|program| program.insns);
     read.map_err(|error| error.diagnostics()[0].to_string())
 }
 

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use super::declaration::{declaration_before, declarator_after, is_type};
-use super::language::Language;
+use super::headers::has_word;
+use super::language::{C_TYPES, Language};
 use super::types::Types;
-use crate::diagnostic::Diagnostic;
-use crate::lexer::{Token, TokenKind};
+use crate::diagnostic::{Diagnostic, error};
+use crate::lexer::{Token, starts};
 
 /// An error at the first assignment to a field of an instruction. `declaration` is what is before the array that is read.
 pub(super) fn changed_field(
@@ -30,13 +30,13 @@ pub(super) fn changed_field(
         Place::Expression => true,
     };
     let field = assignments.into_iter().find(is_of_array)?.field;
-    let message =
-        "an instruction is changed when the program runs, so the array alone is not the filter";
-    Some(
-        Diagnostic::error(Some(field.position), message)
-            .help("read the policy of a filter with variables, or the running process (pid:N)"),
-    )
+    let help = "read the policy of a filter with variables, or the running process (pid:N)";
+    Some(error(field.position, CHANGED).help(help))
 }
+
+/// The message for an array that is not the filter.
+pub(super) const CHANGED: &str =
+    "an instruction is changed when the program runs, so the array alone is not the filter";
 
 /// An assignment to a field of something.
 struct Assignment<'t, 'a> {
@@ -63,7 +63,7 @@ fn assignments<'t, 'a>(text: &'t [Token<'a>]) -> Vec<Assignment<'t, 'a>> {
     for (at, token) in text.iter().enumerate() {
         let before = |distance| at.checked_sub(distance).and_then(|at| text.get(at));
         if token.is('[') {
-            let name = before(1).filter(|before| before.kind == TokenKind::Word);
+            let name = before(1).filter(|before| before.is_name());
             open.push((name.map(|name| name.text), at));
         } else if token.is(']') {
             closed = open.pop();
@@ -78,7 +78,7 @@ fn assignments<'t, 'a>(text: &'t [Token<'a>]) -> Vec<Assignment<'t, 'a>> {
                 Some((Some(name), _)) if base.is(']') => Place::Element(name),
                 _ if base.is(']') || base.is(')') => Place::Expression,
                 _ if base.text == "this" => continue,
-                _ if base.kind == TokenKind::Word => Place::Whole(base.text),
+                _ if base.is_name() => Place::Whole(base.text),
                 // A designated initializer.
                 _ => continue,
             };
@@ -109,14 +109,10 @@ pub(super) fn is_field(name: &str) -> bool {
 
 /// Whether an operator that changes what is before it begins here.
 pub(super) fn is_assignment(tokens: &[Token<'_>]) -> bool {
-    let is = |at: usize, mark| tokens.get(at).is_some_and(|token| token.is(mark));
-    let is_any = |marks: &[char]| marks.iter().any(|mark| is(0, *mark));
-    (is(0, '=') && !is(1, '='))
-        || (is_any(&['+', '-', '*', '/', '%', '&', '|', '^']) && is(1, '='))
-        || (is(0, '<') && is(1, '<') && is(2, '='))
-        || (is(0, '>') && is(1, '>') && is(2, '='))
-        || (is(0, '+') && is(1, '+'))
-        || (is(0, '-') && is(1, '-'))
+    const OPERATORS: [&str; 12] =
+        ["+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"];
+    (starts(tokens, "=") && !starts(tokens, "=="))
+        || OPERATORS.iter().any(|operator| starts(tokens, operator))
 }
 
 /// The names that a text declares as those of other structures.
@@ -136,7 +132,7 @@ pub(super) fn other_structs<'a>(text: &[Token<'a>]) -> BTreeSet<&'a str> {
 /// The names of what may be an array of instructions. Other words beside them do no harm.
 fn names<'a>(text: &[Token<'a>], declaration: &[Token<'a>]) -> BTreeSet<&'a str> {
     let words = |tokens: &[Token<'a>]| -> Vec<&'a str> {
-        let words = tokens.iter().filter(|token| token.kind == TokenKind::Word);
+        let words = tokens.iter().filter(|token| token.is_name());
         words.map(|token| token.text).collect()
     };
     let mut names = BTreeSet::from_iter(words(declaration));
@@ -157,7 +153,7 @@ fn names<'a>(text: &[Token<'a>], declaration: &[Token<'a>]) -> BTreeSet<&'a str>
 
 /// What a copy at the beginning of these tokens writes and reads: `to = from`, `to := from`, `memcpy(to, from, …)`.
 fn copy<'a>(tokens: &[Token<'a>]) -> Option<(&'a str, &'a str)> {
-    let word = |token: &Token<'a>| (token.kind == TokenKind::Word).then_some(token.text);
+    let word = |token: &Token<'a>| (token.is_name()).then_some(token.text);
     let (to, rest) = match tokens {
         [to, equals, rest @ ..] if equals.is('=') => (to, rest),
         [to, colon, equals, rest @ ..] if colon.is(':') && equals.is('=') => (to, rest),
@@ -178,29 +174,80 @@ fn copy<'a>(tokens: &[Token<'a>]) -> Option<(&'a str, &'a str)> {
 pub(super) fn changes(before: &[Token<'_>], after: &[Token<'_>], types: &Types<'_>) -> usize {
     const KEYWORDS: &[&str] =
         &["return", "case", "else", "do", "goto", "in", "as", "sizeof", "struct", "enum", "union"];
-    let is_type =
-        |token: &Token<'_>| token.kind == TokenKind::Word && !KEYWORDS.contains(&token.text);
-    let next =
-        |marks: &[char]| after.first().is_some_and(|next| marks.iter().any(|mark| next.is(*mark)));
+    let is_type = |token: &Token<'_>| token.is_name() && !KEYWORDS.contains(&token.text);
+    let next = |marks: &str| after.first().is_some_and(|next| next.is_any(marks));
     match before {
         // A member of a structure.
         [.., dot] if dot.is('.') => 0,
         [.., dash, end] if dash.is('-') && end.is('>') => 0,
         [.., plus, second] if plus.is('+') && second.is('+') => 2,
-        [.., minus, second] if minus.is('-') && second.is('-') && !next(&['=']) => 2,
+        [.., minus, second] if minus.is('-') && second.is('-') && !next("=") => 2,
         _ if is_assignment(after) => 1,
-        [.., open]
-            if open.is('(')
-                && next(&[')'])
-                && is_assignment(after.get(1..).unwrap_or_default()) =>
-        {
-            1
-        }
+        [.., open] if open.is('(') && next(")") && after.get(1..).is_some_and(is_assignment) => 1,
         [.., kind] if is_type(kind) => 1,
-        [.., kind, star] if star.is('*') => {
-            usize::from(kind.kind == TokenKind::Word && types.is_word(kind.text))
-        }
-        [.., comma] if comma.is(',') && next(&[';', '[']) => 1,
+        [.., kind, star] if star.is('*') => usize::from(kind.is_name() && types.is_word(kind.text)),
+        [.., comma] if comma.is(',') && next(";[") => 1,
         _ => 0,
     }
+}
+
+/// Types of instructions, or parts of their names.
+const INSN_TYPES: &[&str] = &["sock_filter", "SockFilter", "bpf_insn", "Instruction"];
+
+/// Types of a program, which has a pointer to its instructions.
+pub(super) const PROGRAMS: [&str; 2] = ["sock_fprog", "bpf_program"];
+
+/// The maximum number of tokens of a declaration that are considered.
+const MAX_DECLARATION: usize = 12;
+
+/// Whether a token is a type of instructions.
+pub(super) fn is_type(token: &Token<'_>) -> bool {
+    token.is_name() && INSN_TYPES.iter().any(|kind| token.text.contains(kind))
+}
+
+/// The tokens before an index that may belong to the same declaration.
+pub(super) fn declaration_before<'t, 'a>(tokens: &'t [Token<'a>], at: usize) -> &'t [Token<'a>] {
+    let before = tokens.get(at.saturating_sub(MAX_DECLARATION)..at).unwrap_or_default();
+    let end = before.iter().rposition(|token| token.is_any(";{}"));
+    before.get(end.map_or(0, |end| end + 1)..).unwrap_or_default()
+}
+
+/// The tokens after an index up to the end of the declarator.
+fn declarator_after<'t, 'a>(tokens: &'t [Token<'a>], at: usize) -> &'t [Token<'a>] {
+    let after = tokens.get(at..).unwrap_or_default();
+    let ends = |token: &Token<'_>| token.is_any(";{}(),=");
+    let length = after.iter().take(MAX_DECLARATION).take_while(|token| !ends(token)).count();
+    after.get(..length).unwrap_or_default()
+}
+
+/// The words after the types of programs, of which one is the name of a variable.
+pub(super) fn programs<'a>(tokens: &[Token<'a>]) -> BTreeSet<&'a str> {
+    let after = tokens.windows(3).filter_map(|words| match words {
+        [kind, name_or_star, last] if PROGRAMS.contains(&kind.text) => {
+            Some([name_or_star.text, last.text])
+        }
+        _ => None,
+    });
+    after.flatten().collect()
+}
+
+/// Words that only texts in C++ have.
+const CPP_WORDS: &str = "using template namespace class typename nullptr constexpr auto operator";
+
+/// Whether a text has a sign of references: `std::`, `auto &`, `unsigned &k`, or of assembly.
+pub(super) fn has_references(tokens: &[Token<'_>]) -> bool {
+    let is_cpp = |words: &[Token<'_>]| match words {
+        [one, other, ..] if one.is(':') && other.is(':') => true,
+        [kind, and, name] if and.is('&') => is_cpp_type(kind) && name.is_name(),
+        [constant, _, and] if and.is('&') => matches!(constant.text, "const" | "struct"),
+        _ => false,
+    };
+    let is_assembly = |token: &Token<'_>| matches!(token.text.trim_matches('_'), "asm");
+    tokens.windows(3).any(is_cpp)
+        || tokens.iter().any(|token| has_word(CPP_WORDS, token.text) || is_assembly(token))
+}
+
+fn is_cpp_type(token: &Token<'_>) -> bool {
+    token.is_name()
+        && (is_type(token) || C_TYPES.contains(&token.text) || token.text.ends_with("_t"))
 }

@@ -1,14 +1,13 @@
 //! Conditions of the preprocessor: `#if`, `#elif`, `#ifdef`.
 
-use super::super::error::error;
-use super::cursor::{Cursor, Result};
 use super::expression::{Terms, expression};
 use super::integer::{Type, Value};
 use super::language::Language;
 use super::literal::Literals;
 use super::predefined::{Defined, defined, is_sometimes_defined};
 use super::types::Types;
-use crate::diagnostic::{Diagnostic, Position};
+use crate::cursor::{Cursor, Result};
+use crate::diagnostic::{Diagnostic, Position, error};
 use crate::lexer::{Token, TokenKind, quote};
 use crate::symbols::Names;
 
@@ -120,7 +119,7 @@ impl<'c, 'n> Conditions<'c, 'n> {
     /// The value of a name that is not a macro of the text.
     fn of_name<'a>(&mut self, name: Token<'a>, cursor: &mut Cursor<'_, 'a>) -> Result<Value> {
         let zero = Value::of(0, Type::LONG_LONG);
-        if cursor.starts(&['(']) {
+        if cursor.starts("(") {
             if !name.text.starts_with("__has_") {
                 let message =
                     format!("{} is called here, but not defined in this text", quote(name.text));
@@ -131,7 +130,8 @@ impl<'c, 'n> Conditions<'c, 'n> {
                     format!("{} depends on the compiler and its headers", quote(name.text));
                 error(name.position, message)
             });
-            cursor.skip_parentheses()?;
+            cursor.expect("(")?;
+            cursor.skip_to_close('(', ')')?;
             return Ok(Value::unknown());
         }
         // The name of a macro with parameters, or what `#undef` removed.
@@ -164,13 +164,13 @@ impl<'a> Terms<'a> for Conditions<'_, '_> {
             }
             TokenKind::Word if token.text == "defined" => {
                 cursor.next();
-                let in_parentheses = cursor.take('(');
+                let in_parentheses = cursor.take("(");
                 let Some(name @ Token { kind: TokenKind::Word, .. }) = cursor.peek() else {
                     return cursor.fail("a name");
                 };
                 cursor.next();
                 if in_parentheses {
-                    cursor.expect(')')?;
+                    cursor.expect(")")?;
                 }
                 Ok(match self.defined(name) {
                     Some(holds) => Value::of(i128::from(holds), Type::LONG_LONG),

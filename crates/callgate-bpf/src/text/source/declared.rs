@@ -4,13 +4,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::changed::changes;
-use super::cursor::Cursor;
 use super::field::{Constants, Context, Fields};
 use super::integer::{Type, Value};
 use super::literal::Literals;
 use super::types::Types;
-use crate::diagnostic::Position;
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::Token;
 use crate::symbols::Names;
 
 /// How many tokens a declaration may have before its name.
@@ -31,15 +29,12 @@ pub(super) fn declared<'a>(
     for (at, token) in tokens.iter().enumerate() {
         depth += usize::from(token.is('{'));
         depth -= usize::from(token.is('}') && depth > 0);
-        if token.kind != TokenKind::Word {
+        if !token.is_name() {
             continue;
         }
         let rest = tokens.get(at..).unwrap_or_default();
         let evaluate = |constants: &Constants<'a>, expression: &[Token<'a>]| {
-            let context = Context { names, types, literals, constants };
-            let mut cursor = Cursor::new(expression, Position { line: 1, column: 1 });
-            let value = Fields::outside(context).exact(&mut cursor).ok()?;
-            cursor.peek().is_none().then_some(value)
+            Fields::outside(Context { names, types, literals, constants }).whole(expression)
         };
         match token.text {
             "enum" => enumerators(rest, &mut constants, &evaluate),
@@ -58,9 +53,7 @@ pub(super) fn declared<'a>(
                         .and_then(|end| rest.get(2..end))
                         .and_then(|expression| evaluate(&constants, expression))
                         .map(|value| value.converted(kind)),
-                    Some(next) if [',', ';', ')', '[', '='].iter().any(|mark| next.is(*mark)) => {
-                        None
-                    }
+                    Some(next) if next.is_any(",;)[=") => None,
                     _ => continue,
                 };
                 // A parameter that `#define` replaces by a constant of the headers.
@@ -142,7 +135,7 @@ fn enumerators<'a>(
 
 /// The type of integers that these tokens end with, and whether it is constant.
 fn type_before(before: &[Token<'_>], types: &Types<'_>) -> Option<(Type, bool)> {
-    let is_word = |token: &&Token<'_>| token.kind == TokenKind::Word && types.is_word(token.text);
+    let is_word = |token: &&Token<'_>| token.is_name() && types.is_word(token.text);
     let words = before.iter().rev().take_while(is_word).count();
     let words = before.get(before.len() - words..).filter(|words| !words.is_empty())?;
     let (kind, length) = types.named(words)?;
@@ -150,16 +143,18 @@ fn type_before(before: &[Token<'_>], types: &Types<'_>) -> Option<(Type, bool)> 
     (length == words.len()).then_some((kind, is_const))
 }
 
-/// The members of a structure: name, bytes, and elements.
-type Members = &'static [(&'static str, i128, &'static str)];
-
-/// The structures of the kernel.
-const STRUCTURES: &[(&str, Members)] = &[
+/// The structures of the kernel: the bytes of each member, and what is after its type.
+const STRUCTURES: &[(&str, &[(i128, &[&str])])] = &[
     (
         "struct seccomp_data",
-        &[("nr", 4, ""), ("arch", 4, ""), ("instruction_pointer", 8, ""), ("args", 8, "6")],
+        &[
+            (4, &["nr"]),
+            (4, &["arch"]),
+            (8, &["instruction_pointer"]),
+            (8, &["args", "[", "6", "]"]),
+        ],
     ),
-    ("struct sock_filter", &[("code", 2, ""), ("jt", 1, ""), ("jf", 1, ""), ("k", 4, "")]),
+    ("struct sock_filter", &[(2, &["code"]), (1, &["jt"]), (1, &["jf"]), (4, &["k"])]),
 ];
 
 /// The structure of the kernel that a text defines in another way.
@@ -168,14 +163,10 @@ fn other_layout(rest: &[Token<'_>], types: &Types<'_>) -> Option<&'static str> {
     let known = |full: &str, name: &Token<'_>| full.strip_prefix("struct ") == Some(name.text);
     // Attributes, which may change the layout, are before the name or after it.
     let is_attribute = |token: &Token<'_>| {
-        token.is('[')
-            || ["__attribute", "_Alignas", "alignas"]
-                .iter()
-                .any(|start| token.text.starts_with(start))
+        ["__attribute", "_Alignas", "alignas"].iter().any(|start| token.text.starts_with(start))
     };
-    if is_attribute(name) || (is_attribute(open) && !open.is('[')) {
-        let head =
-            rest.iter().take_while(|token| ![';', '{', '='].iter().any(|mark| token.is(*mark)));
+    if name.is('[') || is_attribute(name) || is_attribute(open) {
+        let head = rest.iter().take_while(|token| !token.is_any(";{="));
         let head = rest.get(..head.count())?;
         let is_definition = rest.get(head.len()).is_some_and(|end| end.is('{'));
         let has = |full: &str| head.iter().any(|token| known(full, token));
@@ -188,14 +179,11 @@ fn other_layout(rest: &[Token<'_>], types: &Types<'_>) -> Option<&'static str> {
     };
     let mut lines =
         inside.get(..close)?.split(|token| token.is(';')).filter(|line| !line.is_empty());
-    let is_same = members.iter().all(|(member, size, elements)| {
+    let is_same = members.iter().all(|(size, expected)| {
         let line = lines.next().unwrap_or_default();
-        let named = types.named(line);
-        let Some((kind, words)) = named else { return false };
-        let text: Vec<&str> = line.iter().skip(words).map(|token| token.text).collect();
-        let expected: &[&str] =
-            if elements.is_empty() { &[member] } else { &[member, "[", elements, "]"] };
-        kind.size() == *size && text == expected
+        let Some((kind, words)) = types.named(line) else { return false };
+        kind.size() == *size
+            && line.iter().skip(words).map(|token| token.text).eq(expected.iter().copied())
     });
     (!is_same || lines.next().is_some()).then_some(full)
 }
@@ -205,14 +193,13 @@ pub(super) fn declares(tokens: &[Token<'_>], name: &str, types: &Types<'_>) -> b
     tokens.iter().enumerate().filter(|(_, token)| token.text == name).any(|(at, _)| {
         let before = at.checked_sub(1).and_then(|at| tokens.get(at));
         let after = tokens.get(at + 1);
-        let follows =
-            |marks: &[char]| after.is_some_and(|next| marks.iter().any(|mark| next.is(*mark)));
+        let follows = |marks: &str| after.is_some_and(|next| next.is_any(marks));
         before.is_some_and(|before| {
             let is_keyword =
                 matches!(before.text, "let" | "mut" | "const" | "static" | "fn" | "func");
-            let is_type = before.kind == TokenKind::Word && types.is_word(before.text);
-            is_keyword || (is_type && follows(&[',', ')', '=', ';', '[']))
-        }) || (follows(&[':'])
+            let is_type = before.is_name() && types.is_word(before.text);
+            is_keyword || (is_type && follows(",)=;["))
+        }) || (follows(":")
             && tokens.get(at + 2).is_some_and(|next| next.is('=') || types.is_word(next.text)))
     })
 }

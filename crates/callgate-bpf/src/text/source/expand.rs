@@ -8,10 +8,9 @@
 
 use std::cell::{Cell, OnceCell};
 
-use super::super::error::error;
-use super::cursor::Result;
 use super::macros::{Macro, Macros, Part};
-use crate::diagnostic::Position;
+use crate::cursor::Result;
+use crate::diagnostic::{Position, error};
 use crate::lexer::{MAX_TOKENS, Token, TokenKind, quote};
 
 /// How many tokens the expansion of a text may look at.
@@ -95,8 +94,7 @@ impl<'t, 'a> Scan<'t, 'a> {
             let piece = match &mut frame.tokens {
                 Tokens::Pieces(pieces) => pieces.next(),
                 Tokens::Text(tokens) => {
-                    let blanks =
-                        tokens.iter().take_while(|token| token.kind == TokenKind::LineEnd).count();
+                    let blanks = tokens.iter().take_while(|token| token.is_line_end()).count();
                     let rest = tokens.get(blanks..).unwrap_or_default();
                     let (first, rest) = rest
                         .split_first()
@@ -162,7 +160,7 @@ impl<'t, 'a> Expander<'_, 't, 'a> {
                 true => Ok(()),
                 false => Err(too_many(piece.token.position)),
             };
-            if token.kind != TokenKind::Word || piece.is_final {
+            if !token.is_name() || piece.is_final {
                 emit(piece)?;
                 continue;
             }
@@ -250,7 +248,7 @@ impl<'t, 'a> Expander<'_, 't, 'a> {
                 ));
             };
             self.step(piece.token.position)?;
-            piece.is_final |= piece.token.kind == TokenKind::Word
+            piece.is_final |= piece.token.is_name()
                 && scan.active.contains(&piece.token.text)
                 && self.macros.contains_key(piece.token.text);
             match piece.token.kind {
@@ -391,13 +389,11 @@ impl<'t, 'a> Expander<'_, 't, 'a> {
         let joined = format!("{}{}", left.token.text, right.token.text);
         // gcc has replaced a macro of the headers here, whose text is not known.
         let is_replaced = |piece: &Piece<'a>| {
-            piece.is_scanned
-                && piece.token.kind == TokenKind::Word
-                && (self.is_of_headers)(piece.token.text)
+            piece.is_scanned && piece.token.is_name() && (self.is_of_headers)(piece.token.text)
         };
         let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
         let starts_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
-        let is_word = left.token.kind == TokenKind::Word && joined.chars().all(is_name);
+        let is_word = left.token.is_name() && joined.chars().all(is_name);
         let is_number = starts_number(left.token.text)
             && joined.chars().all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '_');
         let (kind, text) = if [left, right].iter().any(is_replaced) {

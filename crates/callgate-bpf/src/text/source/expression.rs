@@ -1,11 +1,10 @@
 //! Expressions: operators and parentheses around terms, with the precedence and the integers of the language.
 
-use super::super::error::error;
-use super::cursor::{Cursor, Result};
 use super::integer::{Binary, Sure, Type, Value};
 use super::language::Language;
 use super::types::Types;
-use crate::lexer::TokenKind;
+use crate::cursor::{Cursor, Result};
+use crate::diagnostic::error;
 
 /// How deep parentheses and operators may be nested.
 const MAX_DEPTH: u32 = 50;
@@ -28,64 +27,29 @@ pub(super) trait Terms<'a> {
     }
 }
 
-/// The characters of binary operators, longer ones first.
-const OPERATORS: &[(&[char], Binary)] = &[
-    (&['|', '|'], Binary::Or),
-    (&['&', '&'], Binary::And),
-    (&['=', '='], Binary::Equal),
-    (&['!', '='], Binary::NotEqual),
-    (&['<', '<'], Binary::ShiftLeft),
-    (&['>', '>'], Binary::ShiftRight),
-    (&['<', '='], Binary::LessEqual),
-    (&['>', '='], Binary::GreaterEqual),
-    (&['&', '^'], Binary::BitClear),
-    (&['<'], Binary::Less),
-    (&['>'], Binary::Greater),
-    (&['|'], Binary::BitOr),
-    (&['^'], Binary::BitXor),
-    (&['&'], Binary::BitAnd),
-    (&['+'], Binary::Add),
-    (&['-'], Binary::Subtract),
-    (&['*'], Binary::Multiply),
-    (&['/'], Binary::Divide),
-    (&['%'], Binary::Remainder),
+/// The characters of binary operators, longer ones first, and how tightly they bind in C, Rust and Go; 0 in a language that
+/// does not have them.
+const OPERATORS: &[(&str, Binary, [u32; 3])] = &[
+    ("||", Binary::Or, [1, 0, 0]),
+    ("&&", Binary::And, [2, 0, 0]),
+    ("==", Binary::Equal, [6, 0, 0]),
+    ("!=", Binary::NotEqual, [6, 0, 0]),
+    ("<<", Binary::ShiftLeft, [8, 4, 2]),
+    (">>", Binary::ShiftRight, [8, 4, 2]),
+    ("<=", Binary::LessEqual, [7, 0, 0]),
+    (">=", Binary::GreaterEqual, [7, 0, 0]),
+    ("&^", Binary::BitClear, [0, 0, 2]),
+    ("<", Binary::Less, [7, 0, 0]),
+    (">", Binary::Greater, [7, 0, 0]),
+    ("|", Binary::BitOr, [3, 1, 1]),
+    ("^", Binary::BitXor, [4, 2, 1]),
+    ("&", Binary::BitAnd, [5, 3, 2]),
+    ("+", Binary::Add, [9, 5, 1]),
+    ("-", Binary::Subtract, [9, 5, 1]),
+    ("*", Binary::Multiply, [10, 6, 2]),
+    ("/", Binary::Divide, [10, 6, 2]),
+    ("%", Binary::Remainder, [10, 6, 2]),
 ];
-
-/// How tightly an operator binds, from 1; `None` if the language does not have it.
-fn level(operator: Binary, language: Language) -> Option<u32> {
-    use Binary::{
-        Add, And, BitAnd, BitClear, BitOr, BitXor, Divide, Equal, Greater, GreaterEqual, Less,
-        LessEqual, Multiply, NotEqual, Or, Remainder, ShiftLeft, ShiftRight, Subtract,
-    };
-    let levels: &[&[Binary]] = match language {
-        Language::C => &[
-            &[Or],
-            &[And],
-            &[BitOr],
-            &[BitXor],
-            &[BitAnd],
-            &[Equal, NotEqual],
-            &[Less, LessEqual, Greater, GreaterEqual],
-            &[ShiftLeft, ShiftRight],
-            &[Add, Subtract],
-            &[Multiply, Divide, Remainder],
-        ],
-        Language::Rust => &[
-            &[BitOr],
-            &[BitXor],
-            &[BitAnd],
-            &[ShiftLeft, ShiftRight],
-            &[Add, Subtract],
-            &[Multiply, Divide, Remainder],
-        ],
-        Language::Go => &[
-            &[Add, Subtract, BitOr, BitXor],
-            &[Multiply, Divide, Remainder, ShiftLeft, ShiftRight, BitAnd, BitClear],
-        ],
-    };
-    let found = levels.iter().zip(1..).find(|(level, _)| level.contains(&operator));
-    found.map(|(_, number)| number)
-}
 
 /// Reads an expression.
 pub(super) fn expression<'a>(
@@ -108,11 +72,11 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
     fn conditional(&mut self, depth: u32) -> Result<Value> {
         let condition = self.binary(0, depth)?;
         let position = self.cursor.position();
-        if self.terms.language() != Language::C || !self.cursor.take('?') {
+        if self.terms.language() != Language::C || !self.cursor.take("?") {
             return Ok(condition);
         }
         let holds = self.conditional(depth + 1)?;
-        self.cursor.expect(':')?;
+        self.cursor.expect(":")?;
         let fails = self.conditional(depth + 1)?;
         // The common type of both is that of their sum.
         let zero = |value: Value| Value { number: 0, sure: Sure::Yes, ..value };
@@ -120,15 +84,10 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
         let sum = zero(holds).apply(Binary::Add, zero(fails), int);
         let kind = sum.map_err(|message| error(position, message))?.kind;
         let chosen = match condition.is_zero() {
-            Some(is_zero) => {
-                if is_zero {
-                    fails
-                } else {
-                    holds
-                }
-            }
+            Some(true) => fails,
+            Some(false) => holds,
             None if condition.sure == Sure::No => return Ok(Value::unknown()),
-            None => return Err(error(position, "this condition depends on a type".to_owned())),
+            None => return Err(error(position, "this condition depends on a type")),
         };
         Ok(kind.map_or(chosen, |kind| {
             let is_sure = holds.sure.max(fails.sure) == Sure::Yes;
@@ -143,15 +102,19 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
         let language = self.terms.language();
         let mut value = self.cast(depth)?;
         loop {
-            let found = OPERATORS.iter().find_map(|(marks, operator)| {
-                let level = level(*operator, language)?;
-                (self.cursor.starts(marks)).then_some((marks.len(), *operator, level))
+            let found = OPERATORS.iter().find_map(|(marks, operator, levels)| {
+                let level = match language {
+                    Language::C => levels[0],
+                    Language::Rust => levels[1],
+                    Language::Go => levels[2],
+                };
+                (level > 0 && self.cursor.starts(marks)).then_some((marks, *operator, level))
             });
-            let Some((length, operator, level)) = found.filter(|found| found.2 > least) else {
+            let Some((marks, operator, level)) = found.filter(|found| found.2 > least) else {
                 return Ok(value);
             };
             let position = self.cursor.position();
-            self.cursor.skip(length);
+            self.cursor.skip(marks.len());
             let was_skipped = self.is_skipped;
             let decides = match operator {
                 Binary::Or => value.is_zero() == Some(false),
@@ -210,22 +173,22 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
             let value = match is_call {
                 false => self.unary(depth + 1)?,
                 true => {
-                    self.cursor.expect('(')?;
+                    self.cursor.expect("(")?;
                     let value = self.conditional(depth + 1)?;
-                    self.cursor.expect(')')?;
+                    self.cursor.expect(")")?;
                     value
                 }
             };
             // `u32::from` and conversions of constants in Go keep the value.
             if language != Language::C && !kind.holds(value.number) {
-                return Err(error(position, "the value does not fit into this type".to_owned()));
+                return Err(error(position, "the value does not fit into this type"));
             }
             return Ok(value.converted(kind));
         }
         let complement = match language {
-            Language::C => '~',
-            Language::Rust => '!',
-            Language::Go => '^',
+            Language::C => "~",
+            Language::Rust => "!",
+            Language::Go => "^",
         };
         if self.cursor.take(complement) {
             let value = self.unary(depth + 1)?;
@@ -235,19 +198,19 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
                 value.complement()
             });
         }
-        if language == Language::C && self.cursor.take('!') {
+        if language == Language::C && self.cursor.take("!") {
             let int = self.terms.int();
             return Ok(self.unary(depth + 1)?.not(int));
         }
-        if self.cursor.take('-') {
+        if self.cursor.take("-") {
             return Ok(self.unary(depth + 1)?.negated(false));
         }
-        if self.cursor.take('+') {
+        if self.cursor.take("+") {
             return Ok(self.unary(depth + 1)?.negated(true).negated(true));
         }
-        if self.cursor.take('(') {
+        if self.cursor.take("(") {
             let value = self.conditional(depth + 1)?;
-            self.cursor.expect(')')?;
+            self.cursor.expect(")")?;
             return Ok(value);
         }
         self.terms.term(self.cursor)
@@ -269,7 +232,7 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
                 let (kind, words) = types.named(inside)?;
                 inside.get(words)?.is(')').then_some((kind, words + 2, false))
             }
-            [name, open, ..] if !is_c && open.is('(') && name.kind == TokenKind::Word => {
+            [name, open, ..] if !is_c && open.is('(') && name.is_name() => {
                 Some((types.named(rest.get(..1)?)?.0, 1, true))
             }
             [name, first, second, from, open, ..]

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::super::error::error;
-use super::cursor::{Cursor, Result};
 use super::expression::{Terms, expression};
 use super::integer::{Type, Value};
 use super::language::Language;
 use super::literal::Literals;
+use super::pairs::Pairs;
 use super::parameters::{Parameter, Parameters};
 use super::predefined::{Defined, defined};
 use super::types::Types;
-use crate::diagnostic::Diagnostic;
+use crate::cursor::{Cursor, Result};
+use crate::diagnostic::{Diagnostic, Position, error};
 use crate::lexer::{Token, TokenKind, quote};
 use crate::symbols::{Missing, Names};
 use callgate_core::Endian;
@@ -43,10 +43,10 @@ pub(super) struct Fields<'n, 't, 'a> {
 const MAX_WARNINGS: usize = 20;
 
 impl<'n, 't, 'a> Fields<'n, 't, 'a> {
-    pub(super) fn new(context: Context<'n, 'a>, tokens: &'t [Token<'a>]) -> Self {
+    pub(super) fn new(context: Context<'n, 'a>, pairs: &'t Pairs<'t, 'a>) -> Self {
         Fields {
             context,
-            parameters: Some(Parameters::new(tokens)),
+            parameters: Some(Parameters::new(pairs)),
             warnings: Vec::new(),
             has_names: false,
         }
@@ -62,7 +62,7 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
         let position = cursor.position();
         let kind = match name {
             "code" => Type::new(2, 16, false),
-            "jt" | "jf" => Type::new(1, 8, false),
+            "jt" | "jf" | "SkipTrue" | "SkipFalse" => Type::new(1, 8, false),
             _ => Type::UNSIGNED,
         };
         let value = expression(cursor, self)?;
@@ -99,6 +99,41 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
         Ok(value)
     }
 
+    /// The value of tokens that are one such expression.
+    pub(super) fn whole(&mut self, tokens: &[Token<'a>]) -> Option<Value> {
+        let mut cursor = Cursor::new(tokens, Position::START);
+        let value = self.exact(&mut cursor).ok()?;
+        cursor.is_empty().then_some(value)
+    }
+
+    /// The fields up to `}`, by position or by name, whose place `place_of` reads; and their number, if none has a name.
+    pub(super) fn list(
+        &mut self,
+        cursor: &mut Cursor<'t, 'a>,
+        what: &str,
+        names: &[&str],
+        place_of: impl Fn(&mut Cursor<'t, 'a>) -> Result<Option<usize>>,
+    ) -> Result<([Option<u32>; 4], Option<usize>)> {
+        let (mut values, mut place, mut has_name) = ([None; 4], 0, false);
+        while !cursor.take("}") {
+            let position = cursor.position();
+            if let Some(named) = place_of(cursor)? {
+                (place, has_name) = (named, true);
+            }
+            let (Some(name), Some(value)) = (names.get(place), values.get_mut(place)) else {
+                let message = format!("{what} has {} fields, found another", names.len());
+                return Err(error(position, message));
+            };
+            *value = Some(self.field(cursor, name)?);
+            place += 1;
+            if !cursor.take(",") {
+                cursor.expect("}")?;
+                break;
+            }
+        }
+        Ok((values, (!has_name).then_some(place)))
+    }
+
     /// The value of a name.
     fn name(&mut self, token: Token<'a>, name: &str, is_go: bool) -> Result<Value> {
         let declared = self.context.constants.get(name);
@@ -108,7 +143,7 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
         if declared.is_none() {
             let value =
                 self.context.names.integer(name, is_go).map_err(|Missing { message, help }| {
-                    Diagnostic::error(Some(token.position), message).help(help)
+                    error(token.position, message).help(help)
                 })?;
             if let Some((number, is_exact)) = value {
                 return Ok(self.of_headers(name, number, is_exact));
@@ -118,39 +153,33 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
                 return Ok(Value::of(number, kind));
             }
         }
-        let definition = format!(
-            "write its value instead, add a line `#define {name} …`, or give --define {name}=VALUE"
-        );
         let types = self.context.types;
         let parameter = self.parameters.as_mut().and_then(|known| known.find(name, types));
-        let (message, help) = match parameter {
+        let quoted = quote(name);
+        let message = match parameter {
             Some(Parameter::Argument(argument)) => {
                 let mut cursor = Cursor::new(argument, token.position);
-                let mut outside = Fields::outside(self.context);
-                let value = expression(&mut cursor, &mut outside)?;
-                match cursor.peek() {
-                    None => return Ok(value),
-                    Some(_) => return cursor.fail("the end of the argument"),
-                }
+                let value = expression(&mut cursor, &mut Fields::outside(self.context))?;
+                return if cursor.is_empty() {
+                    Ok(value)
+                } else {
+                    cursor.fail("the end of the argument")
+                };
             }
-            Some(Parameter::Unknown { function, calls }) => (
+            Some(Parameter::Unknown { function, calls }) => {
+                let function = quote(function);
                 format!(
-                    "{} is a parameter of {}, which this text calls {calls} times",
-                    quote(name),
-                    quote(function)
-                ),
-                definition,
-            ),
+                    "{quoted} is a parameter of {function}, which this text calls {calls} times"
+                )
+            }
             None | Some(Parameter::Changed) if declared.is_some() => {
-                let message =
-                    format!("the value of {}, which this text declares, is not known", quote(name));
-                (message, definition)
+                format!("the value of {quoted}, which this text declares, is not known")
             }
-            None | Some(Parameter::Changed) => {
-                (format!("the value of {} is not known", quote(name)), definition)
-            }
+            None | Some(Parameter::Changed) => format!("the value of {quoted} is not known"),
         };
-        Err(Diagnostic::error(Some(token.position), message).help(help))
+        Err(error(token.position, message).help(format!(
+            "write its value instead, add a line `#define {name} …`, or give --define {name}=VALUE"
+        )))
     }
 
     /// A constant of the headers.
@@ -178,7 +207,7 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
 
     /// `(struct seccomp_data, args[0])`.
     fn offset(&mut self, cursor: &mut Cursor<'_, 'a>) -> Result<Value> {
-        cursor.expect('(')?;
+        cursor.expect("(")?;
         cursor.take_word("struct");
         while matches!(cursor.rest(), [_, colon, ..] if colon.is(':')) {
             cursor.skip(3);
@@ -186,9 +215,9 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
         if !cursor.take_word("seccomp_data") {
             return cursor.fail("`struct seccomp_data`");
         }
-        cursor.expect(',')?;
+        cursor.expect(",")?;
         let offset = self.member(cursor)?;
-        cursor.expect(')')?;
+        cursor.expect(")")?;
         Ok(offset)
     }
 
@@ -208,9 +237,9 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
         };
         cursor.next();
         let mut arg = 0;
-        if offset == 16 && cursor.take('[') {
+        if offset == 16 && cursor.take("[") {
             arg = self.argument(cursor)?;
-            cursor.expect(']')?;
+            cursor.expect("]")?;
         }
         Ok(self.size_t(offset + 8 * arg))
     }
@@ -226,28 +255,23 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
 
     /// `&((struct seccomp_data *)0)->nr`, from `&` on.
     fn address(&mut self, cursor: &mut Cursor<'_, 'a>) -> Result<Value> {
-        cursor.expect('&')?;
-        cursor.expect('(')?;
-        cursor.expect('(')?;
+        cursor.expect("&((")?;
         cursor.take_word("struct");
         if !cursor.take_word("seccomp_data") {
             return cursor.fail("`struct seccomp_data`");
         }
-        cursor.expect('*')?;
-        cursor.expect(')')?;
+        cursor.expect("*)")?;
         match cursor.peek().map(|token| token.text) {
-            Some("0" | "NULL") => cursor.next(),
+            Some("0" | "NULL") => cursor.skip(1),
             _ => return cursor.fail("`0`"),
-        };
-        cursor.expect(')')?;
-        cursor.expect('-')?;
-        cursor.expect('>')?;
+        }
+        cursor.expect(")->")?;
         self.member(cursor)
     }
 
     /// `(__u32)`: the size of a type.
     fn size(&self, cursor: &mut Cursor<'_, 'a>) -> Result<Value> {
-        cursor.expect('(')?;
+        cursor.expect("(")?;
         let structure = match cursor.rest() {
             [first, name, ..] if first.text == "struct" => match name.text {
                 "seccomp_data" => Some(64),
@@ -264,15 +288,15 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
             },
         };
         cursor.skip(words);
-        cursor.expect(')')?;
+        cursor.expect(")")?;
         Ok(self.size_t(size))
     }
 
     /// The offset of an argument, as the macros of the kernel's examples compute it from the byte order.
     fn half(&mut self, cursor: &mut Cursor<'_, 'a>, is_high: bool) -> Result<Value> {
-        cursor.expect('(')?;
+        cursor.expect("(")?;
         let arg = self.argument(cursor)?;
-        cursor.expect(')')?;
+        cursor.expect(")")?;
         let is_second = is_high == (self.context.names.endian == Endian::Little);
         Ok(self.size_t(16 + 8 * arg + 4 * i128::from(is_second)))
     }
@@ -305,7 +329,7 @@ impl<'a> Terms<'a> for Fields<'_, '_, 'a> {
                 match token.text {
                     "offsetof" | "__builtin_offsetof" => return self.offset(cursor),
                     "offset_of" => {
-                        cursor.take('!');
+                        cursor.take("!");
                         return self.offset(cursor);
                     }
                     "sizeof" => return self.size(cursor),
@@ -314,10 +338,10 @@ impl<'a> Terms<'a> for Fields<'_, '_, 'a> {
                     _ => {}
                 }
                 let name = token.text;
-                if cursor.starts(&['(']) {
+                if cursor.starts("(") {
                     let message =
                         format!("{} is called here, but not defined in this text", quote(name));
-                    return Err(Diagnostic::error(Some(token.position), message).help(format!(
+                    return Err(error(token.position, message).help(format!(
                         "write its value instead, or add its `#define {name}(…) …`"
                     )));
                 }
@@ -333,13 +357,11 @@ fn skip_path(cursor: &mut Cursor<'_, '_>) -> bool {
     let mut is_go = false;
     loop {
         match cursor.rest() {
-            [package, dot, name, ..] if dot.is('.') && name.kind == TokenKind::Word => {
+            [package, dot, name, ..] if dot.is('.') && name.is_name() => {
                 is_go = matches!(package.text, "unix" | "syscall");
                 cursor.skip(2);
             }
-            [_, first, second, name, ..]
-                if first.is(':') && second.is(':') && name.kind == TokenKind::Word =>
-            {
+            [_, first, second, name, ..] if first.is(':') && second.is(':') && name.is_name() => {
                 cursor.skip(3);
             }
             _ => return is_go,

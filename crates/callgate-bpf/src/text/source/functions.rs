@@ -1,10 +1,11 @@
-//! The words of a text in C by their use, and the parameters of functions.
+//! The words of a text in C by their use, the parameters of functions, and what known functions do with an array.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::declaration::is_type;
+use super::changed::is_type;
+use super::headers::has_word;
 use super::pairs::Pairs;
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::Token;
 
 /// The places of words before a parenthesis, and the words elsewhere.
 pub(super) fn words<'a>(
@@ -12,7 +13,7 @@ pub(super) fn words<'a>(
 ) -> (BTreeMap<&'a str, Vec<usize>>, BTreeSet<&'a str>) {
     let (mut calls, mut values) = (BTreeMap::<_, Vec<usize>>::new(), BTreeSet::new());
     for (at, token) in pairs.tokens().iter().enumerate() {
-        if token.kind != TokenKind::Word {
+        if !token.is_name() {
             continue;
         }
         match pairs.get(at + 1).is_some_and(|open| open.is('(')) {
@@ -35,7 +36,7 @@ pub(super) fn union_words<'a>(pairs: &Pairs<'_, 'a>) -> BTreeSet<&'a str> {
             let inside = (at..open).rev().find_map(|at| pairs.partner(at).filter(|to| *to < at));
             let close = inside.and_then(|open| pairs.partner(open));
             end = end.max(close.unwrap_or(at));
-        } else if at < end && token.kind == TokenKind::Word {
+        } else if at < end && token.is_name() {
             found.insert(token.text);
         }
     }
@@ -45,9 +46,8 @@ pub(super) fn union_words<'a>(pairs: &Pairs<'_, 'a>) -> BTreeSet<&'a str> {
 /// The words outside of all pairs.
 pub(super) fn global_words<'a>(pairs: &Pairs<'_, 'a>) -> BTreeSet<&'a str> {
     let tokens = pairs.tokens().iter().enumerate();
-    let is_global = |(at, token): &(usize, &Token<'_>)| {
-        token.kind == TokenKind::Word && pairs.enclosing(*at).is_none()
-    };
+    let is_global =
+        |(at, token): &(usize, &Token<'_>)| token.is_name() && pairs.enclosing(*at).is_none();
     tokens.filter(is_global).map(|(_, token)| token.text).collect()
 }
 
@@ -65,7 +65,7 @@ pub(super) fn parameter_name<'a>(
     }
     let star = tokens.iter().rposition(|token| token.is('*'));
     let mut words = tokens.get(star.map_or(0, |star| star + 1)..)?.iter().filter(|token| {
-        token.kind == TokenKind::Word
+        token.is_name()
             && !matches!(token.text.trim_matches('_'), "const" | "restrict" | "volatile")
     });
     let name = if star.is_some() { words.next() } else { words.next_back() };
@@ -96,4 +96,33 @@ pub(super) fn is_constant_pointer(parameter: &[Token<'_>]) -> bool {
     let before = parameter.get(..star.unwrap_or(0)).unwrap_or_default();
     before.iter().any(|token| token.text == "const")
         && before.iter().any(|token| matches!(token.text, "struct" | "void") || is_type(token))
+}
+
+/// Whether a function copies what an argument points to: `memcpy`, `std::copy`, `memdup`.
+pub(super) fn is_copy(function: &str) -> bool {
+    ["cpy", "copy", "move", "dup"].iter().any(|part| function.contains(part))
+}
+
+/// Whether a function only reads what an argument points to: for a program the kernel's interface to install it, under the
+/// name of a usual wrapper, and `memset`, after which there is no program; for an array functions and macros of libraries.
+pub(super) fn is_reader(function: &str, is_only: bool, is_program: bool) -> bool {
+    const INSTALL: [&str; 7] =
+        ["prctl", "seccomp", "syscall", "setsockopt", "ioctl", "setfilter", "attach_filter"];
+    const WRAPPERS: [&str; 6] = ["sys_", "safe_", "raw_", "real_", "internal_", "pcap_"];
+    const PRINT: &str =
+        "printf fprintf dprintf write send sendto fwrite free assert memcmp bpf_validate";
+    /// The words in the names of macros for the number of elements.
+    const COUNT: &str = "ARRAY ARRAYSIZE ARRAYLEN ARRAYLENGTH ARRAYCOUNT SIZE SIZEOF LEN LENGTH LENGTHOF COUNT \
+        COUNTOF ELEMENTS ELEMENTSOF ELEMS NELEM NELEMS NELEMENTS NELTS ITEMS NITEMS NUM N OF";
+    let lower = function.to_ascii_lowercase();
+    let name = lower.trim_start_matches('_');
+    let name = WRAPPERS.iter().find_map(|start| name.strip_prefix(start)).unwrap_or(name);
+    let is_count = || {
+        let upper = function.to_ascii_uppercase();
+        let upper = upper.strip_prefix("G_").unwrap_or(&upper);
+        let mut words = upper.split('_').filter(|word| !word.is_empty());
+        is_only && words.all(|word| has_word(COUNT, word))
+    };
+    let clears = matches!(function, "memset" | "bzero" | "__builtin_memset");
+    (is_program && (INSTALL.contains(&name) || clears)) || has_word(PRINT, function) || is_count()
 }

@@ -1,9 +1,8 @@
 //! Instructions as `golang.org/x/net/bpf` declares them.
 
-use super::super::error::error;
-use super::cursor::{Cursor, Result};
 use super::field::Fields;
-use crate::diagnostic::Position;
+use crate::cursor::{Cursor, Result};
+use crate::diagnostic::{Position, error};
 use crate::lexer::quote;
 use callgate_core::{RawInsn, SKF_AD_OFF};
 
@@ -40,32 +39,19 @@ pub(super) fn instruction<'t, 'a>(
     (name, fields): (&str, &[&str]),
 ) -> Result<RawInsn> {
     let start = cursor.position();
-    let mut given = [None; 4];
-    let mut place = 0;
-    while !cursor.take('}') {
-        let position = cursor.position();
-        if let [field, colon, ..] = cursor.rest() {
-            if colon.is(':') {
-                let Some(named) = fields.iter().position(|known| *known == field.text) else {
-                    let message = format!("{name} has no field {}", quote(field.text));
-                    return Err(error(position, message));
-                };
-                place = named;
-                cursor.skip(2);
-            }
+    let place_of = |cursor: &mut Cursor<'t, 'a>| {
+        let [field, colon, ..] = cursor.rest() else { return Ok(None) };
+        if !colon.is(':') {
+            return Ok(None);
         }
-        let (Some(field), Some(value)) = (fields.get(place), given.get_mut(place)) else {
-            let message = format!("{name} has {} fields, found another", fields.len());
-            return Err(error(position, message));
+        let Some(place) = fields.iter().position(|known| *known == field.text) else {
+            let message = format!("{name} has no field {}", quote(field.text));
+            return Err(error(field.position, message));
         };
-        let limit = if field.starts_with("Skip") && name != "Jump" { "jt" } else { "k" };
-        *value = Some(values.field(cursor, limit)?);
-        place += 1;
-        if !cursor.take(',') {
-            cursor.expect('}')?;
-            break;
-        }
-    }
+        cursor.skip(2);
+        Ok(Some(place))
+    };
+    let (given, _) = values.list(cursor, name, fields, place_of)?;
     let field = |name: &str| {
         let place = fields.iter().position(|known| *known == name);
         place.and_then(|place| given.get(place).copied().flatten()).unwrap_or(0)
@@ -92,12 +78,13 @@ fn encode(name: &str, start: Position, field: impl Fn(&str) -> u32) -> Result<Ra
         other => Err(wrong("an operation such as ALUOpAnd", other)),
     };
     let branch = |source: u32, k: u32| {
-        let (code, is_negated) = match field("Cond") {
-            cond @ 0..=7 => (CONDITIONS.get(cond as usize).copied().unwrap_or(0x10), cond),
-            other => return Err(wrong("a condition such as JumpEqual", other)),
+        let condition = field("Cond");
+        let Some(code) = CONDITIONS.get(condition as usize) else {
+            return Err(wrong("a condition such as JumpEqual", condition));
         };
         let (holds, fails) = (field("SkipTrue") as u8, field("SkipFalse") as u8);
-        let (jt, jf) = if NEGATED.contains(&is_negated) { (fails, holds) } else { (holds, fails) };
+        // Those with odd numbers hold where the comparison fails.
+        let (jt, jf) = if condition % 2 == 1 { (fails, holds) } else { (holds, fails) };
         Ok(RawInsn { code: (0x05 | code | source) as u16, jt, jf, k })
     };
     match name {
@@ -125,5 +112,3 @@ fn encode(name: &str, start: Position, field: impl Fn(&str) -> u32) -> Result<Ra
 
 /// The comparison of each `JumpTest`, in their order.
 const CONDITIONS: [u32; 8] = [0x10, 0x10, 0x20, 0x30, 0x30, 0x20, 0x40, 0x40];
-/// Those that hold where the comparison fails.
-const NEGATED: [u32; 4] = [1, 3, 5, 7];

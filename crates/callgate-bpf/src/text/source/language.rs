@@ -1,6 +1,6 @@
 //! The language of a text, which decides how its lines, numbers and operators are read.
 
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::Token;
 
 /// The languages that differ here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Language {
 
 /// Whether a line begins with a directive of the preprocessor.
 fn starts_directive(tokens: &[Token<'_>]) -> bool {
-    tokens.split(|token| token.kind == TokenKind::LineEnd).any(|line| match line {
+    tokens.split(|token| token.is_line_end()).any(|line| match line {
         [hash, name, ..] => hash.is('#') && is_directive(name.text),
         _ => false,
     })
@@ -38,37 +38,15 @@ fn starts_directive(tokens: &[Token<'_>]) -> bool {
 
 /// Whether a word is the name of a directive.
 pub(super) fn is_directive(name: &str) -> bool {
-    DIRECTIVES.contains(&name)
+    DIRECTIVES.split(' ').any(|directive| directive == name)
 }
 
 /// The directives of C, and gcc's.
-pub(super) const DIRECTIVES: &[&str] = &[
-    "define",
-    "undef",
-    "if",
-    "ifdef",
-    "ifndef",
-    "elif",
-    "elifdef",
-    "elifndef",
-    "else",
-    "endif",
-    "include",
-    "include_next",
-    "import",
-    "line",
-    "pragma",
-    "error",
-    "warning",
-    "ident",
-    "sccs",
-    "assert",
-    "unassert",
-    "embed",
-];
+pub(super) const DIRECTIVES: &str = "define undef if ifdef ifndef elif elifdef elifndef else endif include include_next import \
+    line pragma error warning ident sccs assert unassert embed";
 
 fn is_sign_of_c(tokens: &[Token<'_>]) -> bool {
-    let is_word = |token: &Token<'_>| token.kind == TokenKind::Word;
+    let is_word = |token: &Token<'_>| token.is_name();
     let is_attribute = |token: &Token<'_>| token.text.starts_with("__attribute");
     match tokens {
         // A definition of it, which in Rust has names before types.
@@ -88,18 +66,18 @@ fn is_sign_of_c(tokens: &[Token<'_>]) -> bool {
         [brace, name, open, ..] if brace.is('}') && is_word(name) && open.is('[') => true,
         // The words of a text around a program in another language are not a declaration.
         [first, second, third, ..] if C_TYPES.contains(&first.text) => {
-            is_word(second) && [';', ',', '=', '(', ')', '['].iter().any(|mark| third.is(*mark))
+            is_word(second) && third.is_any(";,=()[")
         }
         [first, ..] if first.text == "typedef" => true,
         [first, name, next, ..] if first.text == "struct" && name.text == "sock_filter" => {
-            next.kind == TokenKind::Word || next.is('*') || next.is(')') || next.is('[')
+            next.is_name() || next.is('*') || next.is(')') || next.is('[')
         }
         _ => false,
     }
 }
 
 fn is_sign_of_rust(tokens: &[Token<'_>]) -> bool {
-    let is_word = |token: &Token<'_>| token.kind == TokenKind::Word;
+    let is_word = |token: &Token<'_>| token.is_name();
     match tokens {
         [first, second, ..] if first.is('#') && second.is('[') => true,
         [first, second, third, ..] if first.is('#') && second.is('!') && third.is('[') => true,
@@ -125,7 +103,7 @@ fn is_sign_of_rust(tokens: &[Token<'_>]) -> bool {
 }
 
 fn is_sign_of_go(tokens: &[Token<'_>]) -> bool {
-    let is_word = |token: &Token<'_>| token.kind == TokenKind::Word;
+    let is_word = |token: &Token<'_>| token.is_name();
     match tokens {
         [first, second, ..] if first.is(':') && second.is('=') => true,
         [first, second, third, ..] if first.is('[') && second.is(']') => is_word(third),

@@ -7,10 +7,9 @@
 
 use std::borrow::Cow;
 
-use super::super::error::error;
 use super::language::Language;
-use crate::diagnostic::{Diagnostic, Position};
-use crate::lexer::{Flavour, MAX_TOKENS, Token, TokenKind, number, too_many};
+use crate::diagnostic::{Diagnostic, Position, error};
+use crate::lexer::{MAX_TOKENS, Token, TokenKind, number, too_many};
 
 /// A text whose continued lines are joined.
 pub(super) struct Joined<'a> {
@@ -98,7 +97,7 @@ fn split<'a>(
     seams: &[(usize, Position)],
     language: Language,
 ) -> Result<Lexed<'a>, Diagnostic> {
-    let position = Position { line: 1, column: 1 };
+    let position = Position::START;
     let mut lexer =
         Lexer { text, at: 0, position, seams, language, errors: Vec::new(), place: Place::Start };
     let mut tokens: Vec<Token<'a>> = Vec::new();
@@ -126,7 +125,7 @@ enum Place {
 impl Place {
     fn after(self, token: &Token<'_>) -> Place {
         match self {
-            _ if token.kind == TokenKind::LineEnd => Place::Start,
+            _ if token.is_line_end() => Place::Start,
             Place::Start if token.is('#') => Place::Hash,
             Place::Hash if matches!(token.text, "include" | "include_next" | "import") => {
                 Place::Include
@@ -167,7 +166,7 @@ impl<'a> Lexer<'_, 'a> {
             (TokenKind::Mark('"'), length + usize::from(closes))
         } else if let Some(length) = self.number_length(rest) {
             let text = rest.get(..length).unwrap_or_default();
-            (TokenKind::Number(number(text, Flavour::Assembly)), length)
+            (TokenKind::Number(number(text)), length)
         } else if let Some(length) = self.raw_string_length(rest) {
             (TokenKind::Mark('"'), length)
         } else if starts_word(first) {

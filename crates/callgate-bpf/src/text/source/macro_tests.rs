@@ -228,7 +228,7 @@ var filter = []bpf.Instruction{
         ("LoadAbsolute{Offset: 4}", "1:18: LoadAbsolute has no field `Offset`"),
         ("RetConstant{1, 2}", "1:20: RetConstant has 1 fields, found another"),
         ("JumpIf{Cond: 9}", "1:12: 9 is not a condition such as JumpEqual"),
-        ("JumpIf{SkipTrue: 256}", "1:22: 256 is too large for jt; the limit is 255"),
+        ("JumpIf{SkipTrue: 256}", "1:22: 256 is too large for SkipTrue; the limit is 255"),
         ("LoadConstant{Dst: 2}", "1:18: 2 is not a register, RegA or RegX"),
         ("ALUOpX{Op: 5}", "1:12: 5 is not an operation such as ALUOpAnd"),
     ] {

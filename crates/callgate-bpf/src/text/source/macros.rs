@@ -1,11 +1,10 @@
-//! Definitions of macros.
+//! Definitions of macros, and those of well-known ones.
 
 use std::collections::HashMap;
 
-use super::super::error::error;
-use super::cursor::Result;
-use crate::diagnostic::Position;
-use crate::lexer::{Token, TokenKind, quote};
+use crate::cursor::Result;
+use crate::diagnostic::{Position, error};
+use crate::lexer::{Token, quote};
 
 /// How many parameters a macro may have.
 const MAX_PARAMETERS: usize = 64;
@@ -43,11 +42,9 @@ pub(super) enum Part<'a> {
 impl<'t, 'a> Macro<'t, 'a> {
     /// The name, the parameters and the body after `#define`.
     pub(super) fn read(line: &'t [Token<'a>], start: Position) -> Result<Macro<'t, 'a>> {
-        let Some((name, after)) =
-            line.split_first().filter(|(name, _)| name.kind == TokenKind::Word)
-        else {
+        let Some((name, after)) = line.split_first().filter(|(name, _)| name.is_name()) else {
             let position = line.first().map_or(start, |token| token.position);
-            return Err(error(position, "expected the name of a macro".to_owned()));
+            return Err(error(position, "expected the name of a macro"));
         };
         if name.text == "defined" || name.text == "__VA_OPT__" {
             let message = format!("{} cannot be a macro", quote(name.text));
@@ -70,14 +67,14 @@ impl<'t, 'a> Macro<'t, 'a> {
         let joins = |part: Option<&Part<'_>>| matches!(part, Some(Part::Join));
         let position = read.body.first().map_or(name.position, |first| first.position);
         if joins(parts.first()) || joins(parts.last()) {
-            return Err(error(position, "`##` is at an end of this macro".to_owned()));
+            return Err(error(position, "`##` is at an end of this macro"));
         }
         let is_stray = |part: &Part<'_>| matches!(part, Part::Token(token) if token.is('#'));
         if read.parameters.is_some() && parts.iter().any(is_stray) {
-            return Err(error(position, "`#` is not before a parameter of this macro".to_owned()));
+            return Err(error(position, "`#` is not before a parameter of this macro"));
         }
         if read.body.iter().any(|token| token.text == "__VA_OPT__") {
-            return Err(error(position, "`__VA_OPT__` is not read".to_owned())
+            return Err(error(position, "`__VA_OPT__` is not read")
                 .help("write out the macro where it is used"));
         }
         Ok(read)
@@ -94,16 +91,15 @@ impl<'t, 'a> Macro<'t, 'a> {
         };
         self.body = body;
         let mut parameters = Vec::new();
-        let wrong =
-            || error(name.position, "the parameters of this macro are not names".to_owned());
+        let wrong = || error(name.position, "the parameters of this macro are not names");
         let is_dots =
             |tokens: &[Token<'_>]| tokens.len() == 3 && tokens.iter().all(|dot| dot.is('.'));
         let mut lists =
             inside.split(|token| token.is(',')).filter(|_| !inside.is_empty()).peekable();
         while let Some(tokens) = lists.next() {
             match tokens {
-                [name] if name.kind == TokenKind::Word => parameters.push(name.text),
-                [name, dots @ ..] if name.kind == TokenKind::Word && is_dots(dots) => {
+                [name] if name.is_name() => parameters.push(name.text),
+                [name, dots @ ..] if name.is_name() && is_dots(dots) => {
                     (self.is_variadic, self.rest) = (true, name.text);
                 }
                 dots if is_dots(dots) => self.is_variadic = true,
@@ -153,7 +149,7 @@ impl<'t, 'a> Macro<'t, 'a> {
                     continue;
                 }
             }
-            let word = (first.kind == TokenKind::Word).then_some(first);
+            let word = (first.is_name()).then_some(first);
             parts.push(word.and_then(parameter).map_or(Part::Token(*first), Part::Parameter));
         }
         parts
@@ -164,3 +160,25 @@ impl<'t, 'a> Macro<'t, 'a> {
 fn is_adjacent(first: &Token<'_>, second: &Token<'_>) -> bool {
     first.text.as_bytes().as_ptr_range().end == second.text.as_ptr()
 }
+
+/// Macros that many examples use without showing their definitions: those of Will Drewry's and Kees Cook's tutorial on seccomp
+/// filters (`seccomp-bpf.h`), which later examples copied, and short names of opcodes in examples of socket filters. Those of
+/// the text come first.
+pub(super) const DEFINITIONS: &str = r"
+#define syscall_nr offsetof(struct seccomp_data, nr)
+#define arch_nr offsetof(struct seccomp_data, arch)
+#define VALIDATE_ARCHITECTURE \
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, arch_nr), \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH_NR, 1, 0), \
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL)
+#define EXAMINE_SYSCALL BPF_STMT(BPF_LD | BPF_W | BPF_ABS, syscall_nr)
+#define ALLOW_SYSCALL(name) \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 1), \
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define KILL_PROCESS BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL)
+#define OP_LDH (BPF_LD | BPF_H | BPF_ABS)
+#define OP_LDB (BPF_LD | BPF_B | BPF_ABS)
+#define OP_JEQ (BPF_JMP | BPF_JEQ | BPF_K)
+#define OP_RET (BPF_RET | BPF_K)
+#define SCMP_SYS(name) __NR_##name
+";

@@ -27,11 +27,8 @@
 //! The work is bounded: macros are expanded to a limited number of tokens, parentheses and macros have a limited depth,
 //! and a text is read a limited number of times.
 
-mod builders;
 mod changed;
 mod condition;
-mod cursor;
-mod declaration;
 mod declared;
 mod expand;
 mod expression;
@@ -40,7 +37,6 @@ mod functions;
 mod go;
 mod headers;
 mod integer;
-mod known;
 mod language;
 mod lexer;
 mod literal;
@@ -53,16 +49,13 @@ mod place;
 mod predefined;
 mod preprocess;
 mod read;
-mod readers;
-mod references;
 mod rows;
 mod shape;
-mod size;
 mod types;
 mod uses;
 
-pub(super) use builders::builder;
 pub(super) use read::rows;
+pub(super) use shape::builder;
 
 #[cfg(test)]
 mod hostile_tests;

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::changed::{is_assignment, is_field};
 use super::language::is_statement;
 use super::pairs::{Pairs, is_cast, is_size};
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::{Token, TokenKind, starts};
 
 /// What a part of an expression is, seen from the array.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,9 +48,11 @@ pub(super) struct Operand<'p, 't, 'a> {
     pub(super) has_references: bool,
 }
 
-impl<'a> Operand<'_, '_, 'a> {
+type Step<'a> = Option<ControlFlow<Use<'a>>>;
+
+impl<'t, 'a> Operand<'_, 't, 'a> {
     fn before(&self, distance: usize) -> Option<&Token<'a>> {
-        self.pairs.get(self.start.checked_sub(distance)?)
+        self.pairs.before(self.start, distance)
     }
 
     fn after(&self, distance: usize) -> Option<&Token<'a>> {
@@ -58,11 +60,24 @@ impl<'a> Operand<'_, '_, 'a> {
     }
 
     fn is_before(&self, distance: usize, mark: char) -> bool {
-        self.before(distance).is_some_and(|token| token.is(mark))
+        self.pairs.is_before(self.start, distance, mark)
     }
 
     fn is_after(&self, distance: usize, mark: char) -> bool {
-        self.after(distance).is_some_and(|token| token.is(mark))
+        self.pairs.is(self.end + distance, mark)
+    }
+
+    fn is_before_any(&self, distance: usize, marks: &str) -> bool {
+        self.before(distance).is_some_and(|token| token.is_any(marks))
+    }
+
+    fn is_after_any(&self, distance: usize, marks: &str) -> bool {
+        self.after(distance).is_some_and(|token| token.is_any(marks))
+    }
+
+    /// The tokens after the operand.
+    fn rest(&self) -> &'t [Token<'a>] {
+        self.pairs.slice(self.end, usize::MAX)
     }
 
     /// Whether what is so far before the operand ends another one, so that an operator between them has two.
@@ -85,13 +100,12 @@ impl<'a> Operand<'_, '_, 'a> {
     fn is_after_cast(&self, distance: usize) -> bool {
         let Some(open) = self.open_before(distance) else { return false };
         let inside = self.pairs.slice(open + 1, self.start - distance);
-        let caller = open.checked_sub(1).and_then(|at| self.pairs.get(at));
-        is_cast(inside) && !caller.is_some_and(is_name)
+        is_cast(inside) && !self.pairs.before(open, 1).is_some_and(is_name)
     }
 
     /// Whether the parenthesis at a distance closes the condition of a statement.
     fn is_after_head(&self, distance: usize) -> bool {
-        let word = self.open_before(distance).and_then(|open| self.pairs.get(open.checked_sub(1)?));
+        let word = self.open_before(distance).and_then(|open| self.pairs.before(open, 1));
         word.is_some_and(|word| matches!(word.text, "if" | "while" | "for" | "switch"))
     }
 
@@ -117,8 +131,7 @@ impl<'a> Operand<'_, '_, 'a> {
             Some(ControlFlow::Break(end)) => return Some(end),
             None => {}
         }
-        let rest = self.pairs.slice(self.end, usize::MAX);
-        let is_assigned = is_assignment(rest);
+        let is_assigned = is_assignment(self.rest());
         // `p += 1`, whose value is a pointer, too.
         let is_compound = is_assigned && !self.is_after(0, '=');
         self.is_moved |= is_compound;
@@ -139,35 +152,25 @@ impl<'a> Operand<'_, '_, 'a> {
 
     /// Whether an element is one of several that are assigned to, as in C++: `(x ? f[0] : f[1]) = y`.
     fn is_assigned_around(&self) -> bool {
-        let close = self.pairs.enclosing(self.start).and_then(|open| {
-            let is_open = self.pairs.get(open).is_some_and(|token| token.is('('));
-            self.pairs.partner(open).filter(|_| is_open)
-        });
-        let is_branch = self.is_before(1, '?') || self.is_before(1, ':') || self.is_before(1, ',');
+        let open = self.pairs.enclosing(self.start).filter(|open| self.pairs.is(*open, '('));
+        let close = open.and_then(|open| self.pairs.partner(open));
         let after = close.map(|close| self.pairs.slice(close + 1, close + 4));
-        is_branch && after.is_some_and(is_assignment)
+        self.is_before_any(1, "?:,") && after.is_some_and(is_assignment)
     }
 
     /// Whether an element may become a reference: `auto &x = f[0]`, `std::swap(f[0], f[1])`. An operand of an operator that
     /// computes with its value does not.
     fn may_be_referenced(&self) -> bool {
-        let computes = |token: Option<&Token<'a>>| {
-            token.is_some_and(|token| {
-                ['+', '-', '*', '/', '%', '<', '|', '^', '!', '~']
-                    .iter()
-                    .any(|mark| token.is(*mark))
-            })
-        };
-        let is_compared = self.is_before(1, '=')
-            && self.before(2).is_some_and(|t| !t.is('>'))
-            && self.before(2).is_some_and(|token| token.is('=') || token.is('!'));
-        let is_tested = self.is_after(0, '=') || self.is_after(0, '>') || self.is_after(0, '&');
-        if computes(self.before(1)) || computes(self.after(0)) || is_compared || is_tested {
+        const COMPUTES: &str = "+-*/%<|^!~";
+        let is_compared = self.is_before(1, '=') && self.is_before_any(2, "=!");
+        let is_tested = self.is_after_any(0, "=>&");
+        let is_computed = self.is_before_any(1, COMPUTES) || self.is_after_any(0, COMPUTES);
+        if is_computed || is_compared || is_tested {
             return false;
         }
         // `x = f[0]`, but not `auto &[a, b, c, d] = f[0]`
         let is_value = self.is_before(1, '=')
-            && self.before(2).is_some_and(|name| name.kind == TokenKind::Word)
+            && self.before(2).is_some_and(|name| name.is_name())
             && !self.is_before(3, '&');
         let is_condition = self.is_before(1, '(')
             && self.is_after(0, ')')
@@ -179,10 +182,9 @@ impl<'a> Operand<'_, '_, 'a> {
 
     /// Whether a statement or a clause of `for` begins here, whose value is not used.
     fn starts_statement(&self) -> bool {
-        let is_start = self.before(1).is_none_or(|token| {
-            [';', '{', '}', ','].iter().any(|mark| token.is(*mark))
-                || matches!(token.text, "else" | "do")
-        });
+        let is_start = self
+            .before(1)
+            .is_none_or(|token| token.is_any(";{},") || matches!(token.text, "else" | "do"));
         let open = self.pairs.enclosing(self.start);
         let is_for = self.is_head_of_for(open);
         (is_start
@@ -192,144 +194,126 @@ impl<'a> Operand<'_, '_, 'a> {
     }
 
     fn is_head_of_for(&self, open: Option<usize>) -> bool {
-        let word = open.and_then(|open| self.pairs.get(open.checked_sub(1)?));
-        word.is_some_and(|word| word.text == "for")
+        open.and_then(|open| self.pairs.before(open, 1)).is_some_and(|word| word.text == "for")
+    }
+
+    /// The operand becomes longer by so many tokens.
+    fn grow(&mut self, before: usize, after: usize) -> Step<'a> {
+        self.start -= before;
+        self.end += after;
+        Some(ControlFlow::Continue(()))
+    }
+
+    /// The operand is that of `++` or `--`.
+    fn increment(&mut self, before: usize, after: usize) -> Step<'a> {
+        if self.value == Value::Element {
+            return Some(ControlFlow::Break(Use::Store));
+        }
+        self.is_moved = true;
+        self.grow(before, after)
     }
 
     /// The operators after it, which come first.
-    fn postfix(&mut self) -> Option<ControlFlow<Use<'a>>> {
+    fn postfix(&mut self) -> Step<'a> {
         if self.is_after(0, '[') {
             self.end = self.pairs.partner(self.end)? + 1;
             self.value = Value::Element;
-            return Some(ControlFlow::Continue(()));
+            return self.grow(0, 0);
         }
-        let dots = match () {
-            () if self.is_after(0, '.') => 1,
-            () if self.is_after(0, '-') && self.is_after(1, '>') => 2,
-            () => 0,
-        };
+        let rest = self.rest();
+        let dots = if starts(rest, "->") { 2 } else { usize::from(starts(rest, ".")) };
         if let (1.., Some(name)) = (dots, self.after(dots)) {
             self.value = if is_field(name.text) { Value::Element } else { Value::Pointer };
-            self.end += dots + 1;
-            return Some(ControlFlow::Continue(()));
+            return self.grow(0, dots + 1);
         }
-        let is_step =
-            ['+', '-'].iter().any(|sign| self.is_after(0, *sign) && self.is_after(1, *sign));
-        let has_operand = self.after(2).is_some_and(|token| {
-            matches!(token.kind, TokenKind::Word | TokenKind::Number(_)) || token.is('(')
-        });
-        if is_step && !has_operand {
-            if self.value == Value::Element {
-                return Some(ControlFlow::Break(Use::Store));
-            }
-            self.is_moved = true;
-            self.end += 2;
-            return Some(ControlFlow::Continue(()));
+        let has_operand = self
+            .after(2)
+            .is_some_and(|token| token.is_name() || token.is_number() || token.is('('));
+        if (starts(rest, "++") || starts(rest, "--")) && !has_operand {
+            return self.increment(0, 2);
         }
         None
     }
 
     /// The operators before it.
-    fn prefix(&mut self) -> Option<ControlFlow<Use<'a>>> {
-        let is_step =
-            ['+', '-'].iter().any(|sign| self.is_before(1, *sign) && self.is_before(2, *sign));
-        if is_step && !self.is_binary(3) {
-            if self.value == Value::Element {
-                return Some(ControlFlow::Break(Use::Store));
-            }
-            self.is_moved = true;
-            self.start -= 2;
-            return Some(ControlFlow::Continue(()));
+    fn prefix(&mut self) -> Step<'a> {
+        let is_twice = |sign| self.is_before(1, sign) && self.is_before(2, sign);
+        if (is_twice('+') || is_twice('-')) && !self.is_binary(3) {
+            return self.increment(2, 0);
         }
         if self.is_before(1, '*') && (self.value != Value::Element || !self.is_binary(2)) {
             let is_array = self.value == Value::Address;
             self.value = if is_array { Value::Pointer } else { Value::Element };
-            self.start -= 1;
-            return Some(ControlFlow::Continue(()));
+            return self.grow(1, 0);
         }
         if self.is_before(1, '&') && !self.is_before(2, '&') && !self.is_binary(2) {
-            self.value = match self.value {
-                Value::Element => Value::Pointer,
-                Value::Pointer | Value::Address => Value::Address,
-            };
-            self.start -= 1;
-            return Some(ControlFlow::Continue(()));
+            let is_element = self.value == Value::Element;
+            self.value = if is_element { Value::Pointer } else { Value::Address };
+            return self.grow(1, 0);
         }
         if self.is_before(1, ')') && self.is_after_cast(1) {
             self.start = self.open_before(1)?;
-            return Some(ControlFlow::Continue(()));
+            return self.grow(0, 0);
         }
         None
     }
 
     /// Arithmetic with pointers, and parentheses.
-    fn around(&mut self) -> Option<ControlFlow<Use<'a>>> {
-        let is_sign = |token: &Token<'_>| token.is('+') || token.is('-');
+    fn around(&mut self) -> Step<'a> {
         if self.value != Value::Element {
-            let is_compound = self.is_after(1, '=');
-            if self.after(0).is_some_and(is_sign) && !is_compound {
+            if self.is_after_any(0, "+-") && !self.is_after(1, '=') {
                 self.is_moved = true;
                 let end = self.pairs.skip(self.end + 1, NEAR, ends_sum);
-                if end - self.end > NEAR {
-                    return Some(ControlFlow::Break(Use::Other));
-                }
-                self.end = end;
-                return Some(ControlFlow::Continue(()));
+                return match end - self.end {
+                    more if more > NEAR => Some(ControlFlow::Break(Use::Other)),
+                    more => self.grow(0, more),
+                };
             }
-            if self.before(1).is_some_and(is_sign) && self.is_binary(2) {
+            if self.is_before_any(1, "+-") && self.is_binary(2) {
                 if self.is_before(1, '-') {
                     return Some(ControlFlow::Break(Use::Read));
                 }
                 self.is_moved = true;
                 let start = self.pairs.skip_back(self.start - 1, NEAR, ends_sum);
-                if self.start - start > NEAR {
-                    return Some(ControlFlow::Break(Use::Other));
-                }
-                self.start = start;
-                return Some(ControlFlow::Continue(()));
+                return match self.start - start {
+                    more if more > NEAR => Some(ControlFlow::Break(Use::Other)),
+                    more => self.grow(more, 0),
+                };
             }
         }
         // `0[f]` is `f[0]`.
         if self.value == Value::Pointer && self.is_before(1, '[') && self.is_after(0, ']') {
             self.start = self.start.checked_sub(2)?;
-            self.end += 1;
             self.value = Value::Element;
-            return Some(ControlFlow::Continue(()));
+            return self.grow(0, 1);
         }
         let is_enclosed = self.is_before(1, '(') && self.is_after(0, ')');
         let caller = self.before(2).is_some_and(|word| {
             is_name(word)
                 // Template arguments: `static_cast<char *>(f)`.
-                || word.is(']')
-                || word.is('>')
+                || word.is_any("]>")
                 || (word.is(')') && !self.is_after_cast(2) && !self.is_after_head(2))
         });
         if is_enclosed && !caller {
-            self.start -= 1;
-            self.end += 1;
-            return Some(ControlFlow::Continue(()));
+            return self.grow(1, 1);
         }
         None
     }
 
     /// What is done with a pointer that no operator changes.
     fn pointer(&self) -> Use<'a> {
-        let is_comparison = |first: Option<&Token<'_>>, second: Option<&Token<'_>>| {
-            let is = |token: Option<&Token<'_>>, mark| token.is_some_and(|token| token.is(mark));
-            is(first, '<')
-                || is(first, '>')
-                || (is(second, '=') && (is(first, '=') || is(first, '!')))
-                || (is(first, '&') && is(second, '&'))
-                || (is(first, '|') && is(second, '|'))
+        let is_comparison = |from| {
+            let tokens = self.pairs.slice(from, from.saturating_add(2));
+            let signs = ["<", ">", "==", "!=", "&&", "||"];
+            signs.iter().any(|signs| starts(tokens, signs))
         };
-        let ends_operator = ['=', '&', '|'].iter().any(|mark| self.is_before(1, *mark));
         // The value of `f ?: o` may be the pointer.
         let is_condition = self.is_after(0, '?') && !self.is_after(1, ':');
         if self.is_before(1, '!')
             || is_condition
-            || is_comparison(self.after(0), self.after(1))
-            || (ends_operator && is_comparison(self.before(2), self.before(1)))
-            || is_comparison(self.before(1), None)
+            || is_comparison(self.end)
+            || (self.is_before_any(1, "=&|") && is_comparison(self.start.wrapping_sub(2)))
+            || self.is_before_any(1, "<>")
         {
             return Use::Read;
         }
@@ -340,30 +324,29 @@ impl<'a> Operand<'_, '_, 'a> {
             };
         }
         if self.is_after(0, ';') {
-            return match self.starts_statement() && !self.is_returned() {
-                true => Use::Read,
-                false => self.condition_of_for(),
-            };
+            let is_statement = self.starts_statement() && !self.is_returned();
+            // Otherwise the condition of a `for`, or a list of declarations.
+            let is_listed = self.is_before(1, ',') && self.pairs.enclosing(self.start).is_none();
+            return if is_statement || is_listed { Use::Read } else { Use::Other };
         }
-        let is_item = self.is_before(1, ',') || self.is_before(1, '(') || self.is_before(1, '{');
-        let ends = |mark| self.is_after(0, ',') || self.is_after(0, mark);
+        let is_item = self.is_before_any(1, ",({");
         let open = self.pairs.enclosing(self.start);
         let Some(open) = open.filter(|_| is_item) else {
             // A list of declarations.
             let is_listed = open.is_none() && self.is_before(1, ',') && self.is_after(0, ',');
             return if is_listed { Use::Read } else { Use::Other };
         };
-        let is_open = |mark| self.pairs.get(open).is_some_and(|token| token.is(mark));
-        if is_open('{') {
-            return match (self.pairs.is_block(open), ends('}')) {
+        if self.pairs.is(open, '{') {
+            return match (self.pairs.is_block(open), self.is_after_any(0, ",}")) {
                 (true, _) if self.is_after(0, ',') && !self.is_returned() => Use::Read,
                 (false, true) => Use::Listed(open),
                 _ => Use::Other,
             };
         }
-        let word = open.checked_sub(1).and_then(|at| self.pairs.get(at));
-        match word {
-            Some(word) if is_open('(') && word.kind == TokenKind::Word && ends(')') => {
+        match self.pairs.before(open, 1) {
+            Some(word)
+                if self.pairs.is(open, '(') && word.is_name() && self.is_after_any(0, ",)") =>
+            {
                 match word.text {
                     "if" | "while" | "switch" => Use::Read,
                     function if !is_statement(function) => {
@@ -374,12 +357,6 @@ impl<'a> Operand<'_, '_, 'a> {
             }
             _ => Use::Other,
         }
-    }
-
-    /// A pointer before `;` that begins no statement.
-    fn condition_of_for(&self) -> Use<'a> {
-        let is_listed = self.is_before(1, ',') && self.pairs.enclosing(self.start).is_none();
-        if is_listed { Use::Read } else { Use::Other }
     }
 
     /// Whether the value of a list of expressions is that of the function: `return x, f;`.
@@ -398,22 +375,20 @@ impl<'a> Operand<'_, '_, 'a> {
         if target.len() >= NEAR || target.iter().any(|word| is_result(word.text)) {
             return false;
         }
-        let before = from.checked_sub(1).and_then(|at| self.pairs.get(at));
-        let is_after_any = |marks: &[char]| marks.iter().any(|mark| self.is_after(0, *mark));
+        let before = self.pairs.before(from, 1);
         let open = self.pairs.enclosing(self.start);
-        let starts =
-            |marks: &[char]| before.is_none_or(|before| marks.iter().any(|mark| before.is(*mark)));
-        let is_brace = open.and_then(|open| self.pairs.get(open)).is_some_and(|at| at.is('{'));
-        let is_designator = target.first().is_some_and(|first| first.is('.') || first.is('['));
-        if is_designator {
-            return is_brace && starts(&['{', ',']) && is_after_any(&[',', '}']);
+        let follows = |marks: &str| before.is_none_or(|before| before.is_any(marks));
+        let is_brace = open.is_some_and(|open| self.pairs.is(open, '{'));
+        if target.first().is_some_and(|first| first.is_any(".[")) {
+            // A designator.
+            return is_brace && follows("{,") && self.is_after_any(0, ",}");
         }
         if self.is_head_of_for(open) {
-            return starts(&[';', '(', ',']) && is_after_any(&[';', ')', ',']);
+            return follows(";(,") && self.is_after_any(0, ";),");
         }
         open.is_none_or(|open| self.pairs.is_block(open))
-            && (starts(&[';', '{', '}', ',']) || (starts(&[':']) && !self.has_references))
-            && is_after_any(&[';', ','])
+            && (follows(";{},") || (follows(":") && !self.has_references))
+            && self.is_after_any(0, ";,")
     }
 }
 
@@ -426,11 +401,11 @@ fn is_result(word: &str) -> bool {
 }
 
 fn ends_statement(token: &Token<'_>) -> bool {
-    [';', '{', '}', '('].iter().any(|mark| token.is(*mark))
+    token.is_any(";{}(")
 }
 
 fn ends_target(token: &Token<'_>) -> bool {
-    [',', '=', '?', ':'].iter().any(|mark| token.is(*mark)) || ends_statement(token)
+    token.is_any(",=?:") || ends_statement(token)
 }
 
 /// How many operators may be around an operand.
@@ -438,13 +413,10 @@ const MAX_STEPS: usize = 100;
 
 /// Whether parentheses after this word are those of a function or of a statement, not of an expression.
 fn is_name(word: &Token<'_>) -> bool {
-    word.kind == TokenKind::Word && word.text != "return" && word.text != "case"
+    word.is_name() && word.text != "return" && word.text != "case"
 }
 
 /// What ends a sum.
 fn ends_sum(token: &Token<'_>) -> bool {
-    [',', ';', '(', ')', '[', ']', '{', '}', '=', '?', ':', '<', '>', '!', '&', '|']
-        .iter()
-        .any(|mark| token.is(*mark))
-        || token.text == "return"
+    token.is_any(",;()[]{}=?:<>!&|") || token.text == "return"
 }

@@ -86,6 +86,24 @@ impl<'t, 'a> Pairs<'t, 'a> {
         self.tokens.get(at)
     }
 
+    /// The token at a distance before a place.
+    pub(super) fn before(&self, at: usize, distance: usize) -> Option<&'t Token<'a>> {
+        self.get(at.checked_sub(distance)?)
+    }
+
+    pub(super) fn is(&self, at: usize, mark: char) -> bool {
+        self.get(at).is_some_and(|token| token.is(mark))
+    }
+
+    pub(super) fn is_before(&self, at: usize, distance: usize, mark: char) -> bool {
+        self.before(at, distance).is_some_and(|token| token.is(mark))
+    }
+
+    /// Whether a word is the member of a structure here.
+    pub(super) fn is_member(&self, at: usize) -> bool {
+        self.is_before(at, 1, '.') || (self.is_before(at, 1, '>') && self.is_before(at, 2, '-'))
+    }
+
     pub(super) fn tokens(&self) -> &'t [Token<'a>] {
         self.tokens
     }
@@ -108,7 +126,7 @@ impl<'t, 'a> Pairs<'t, 'a> {
     /// The braces around a place, from the inside out.
     pub(super) fn blocks(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
         let open = std::iter::successors(self.enclosing(at), |open| self.enclosing(*open));
-        open.filter(|open| self.get(*open).is_some_and(|token| token.is('{')))
+        open.filter(|open| self.is(*open, '{'))
     }
 
     /// The first token from `from` on that satisfies `ends` and is not inside a pair; `most` tokens are searched.
@@ -154,7 +172,7 @@ impl<'t, 'a> Pairs<'t, 'a> {
             let Some(token) = self.get(before) else { return false };
             if !token.is('{') {
                 return (token.is(')') && !self.is_literal(open))
-                    || [';', '}', ':'].iter().any(|mark| token.is(*mark))
+                    || token.is_any(";}:")
                     || matches!(token.text, "else" | "do");
             }
             open = before;
@@ -166,24 +184,20 @@ impl<'t, 'a> Pairs<'t, 'a> {
     pub(super) fn is_literal(&self, brace: usize) -> bool {
         let Some(close) = brace.checked_sub(1) else { return false };
         let Some(open) = self.partner(close).filter(|open| *open < close) else { return false };
-        let is = |at: usize, mark| self.get(at).is_some_and(|token| token.is(mark));
         // The number of elements is any expression.
-        let bracket = close.checked_sub(1).filter(|last| is(*last, ']'));
+        let bracket = close.checked_sub(1).filter(|last| self.is(*last, ']'));
         let end = bracket.and_then(|last| self.partner(last)).unwrap_or(close);
-        let word = open.checked_sub(1).and_then(|at| self.get(at));
-        is(close, ')')
+        self.is(close, ')')
             && is_type_name(self.slice(open + 1, end))
-            && word.is_none_or(|word| word.kind != TokenKind::Word || word.text == "return")
+            && self.before(open, 1).is_none_or(|word| !word.is_name() || word.text == "return")
     }
 }
 
 /// Whether tokens between parentheses are the name of a type.
 pub(super) fn is_type_name(tokens: &[Token<'_>]) -> bool {
     let Some((first, rest)) = tokens.split_first() else { return false };
-    let is_part = |token: &Token<'_>| {
-        token.kind == TokenKind::Word || [':', '*', '[', ']'].iter().any(|mark| token.is(*mark))
-    };
-    first.kind == TokenKind::Word
+    let is_part = |token: &Token<'_>| token.is_name() || token.is_any(":*[]");
+    first.is_name()
         && (!rest.is_empty() || is_type_word(first.text))
         && tokens.iter().all(is_part)
         && !is_size(first.text)

@@ -1,11 +1,11 @@
 //! Parameters of the function around an array: their values are the arguments, if the text calls the function once.
 
 use super::changed::changes;
+use super::functions::parameter;
+use super::pairs::Pairs;
 use super::types::Types;
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::Token;
 
-/// How many tokens the parameters of a function may have.
-const MAX_HEADER: usize = 500;
 /// How many parameters of a text are looked up.
 const MAX_LOOKUPS: usize = 100;
 
@@ -29,15 +29,15 @@ pub(super) enum Parameter<'t, 'a> {
 
 /// The functions of a text.
 pub(super) struct Parameters<'t, 'a> {
-    tokens: &'t [Token<'a>],
+    pairs: &'t Pairs<'t, 'a>,
     /// The open braces around the current place.
     pub(super) blocks: Vec<usize>,
     lookups: usize,
 }
 
 impl<'t, 'a> Parameters<'t, 'a> {
-    pub(super) fn new(tokens: &'t [Token<'a>]) -> Self {
-        Parameters { tokens, blocks: Vec::new(), lookups: 0 }
+    pub(super) fn new(pairs: &'t Pairs<'t, 'a>) -> Self {
+        Parameters { pairs, blocks: Vec::new(), lookups: 0 }
     }
 
     /// The parameter with a name of the functions around the current place; `None` if there is none.
@@ -51,21 +51,17 @@ impl<'t, 'a> Parameters<'t, 'a> {
         if self.is_changed(block, name, types) {
             return Some(Parameter::Changed);
         }
-        let is_call = |here: usize| {
-            let is_open = self.tokens.get(here + 1).is_some_and(|open| open.is('('));
-            let before = here.checked_sub(1).and_then(|before| self.tokens.get(before));
-            is_open || before.is_some_and(|before| before.is('.') || before.is('>'))
-        };
-        let is_named = |(here, token): (usize, &Token<'_>)| {
-            token.text == function && token.kind == TokenKind::Word && !is_call(here)
-        };
-        // A pointer to the function may be called, too.
-        if self.tokens.iter().enumerate().any(is_named) {
-            return Some(Parameter::Changed);
-        }
         let mut calls = Vec::new();
-        for (here, token) in self.tokens.iter().enumerate() {
-            if here != at && token.kind == TokenKind::Word && token.text == function {
+        for (here, token) in self.pairs.tokens().iter().enumerate() {
+            if !token.is_name() || token.text != function {
+                continue;
+            }
+            // A pointer to the function may be called, too.
+            let is_member = self.pairs.before(here, 1).is_some_and(|before| before.is_any(".>"));
+            if !self.pairs.is(here + 1, '(') && !is_member {
+                return Some(Parameter::Changed);
+            }
+            if here != at {
                 calls.extend(self.argument(here, nth));
             }
         }
@@ -77,89 +73,46 @@ impl<'t, 'a> Parameters<'t, 'a> {
 
     /// Whether the body of a function that begins at a brace assigns to a name, declares it again, or takes its address.
     fn is_changed(&self, brace: usize, name: &str, types: &Types<'_>) -> bool {
-        let mut depth = 0usize;
-        for (at, token) in self.tokens.iter().enumerate().skip(brace) {
-            depth += usize::from(token.is('{'));
-            depth -= usize::from(token.is('}') && depth > 0);
-            if depth == 0 {
-                return false;
-            }
-            let (before, after) = match (self.tokens.get(..at), self.tokens.get(at + 1..)) {
-                (Some(before), Some(after)) if token.text == name => (before, after),
-                _ => continue,
+        let tokens = self.pairs.tokens();
+        let end = self.pairs.partner(brace).unwrap_or(tokens.len());
+        (brace..end).any(|at| {
+            let (before, after) = match (tokens.get(..at), tokens.get(at..)) {
+                (Some(before), Some([token, after @ ..])) if token.text == name => (before, after),
+                _ => return false,
             };
-            let is_address = matches!(before, [.., one, and] if and.is('&')
-                && (one.is('(') || one.is(',') || one.is('=')));
-            if is_address || changes(before, after, types) > 0 {
-                return true;
-            }
-        }
-        false
+            let is_address = matches!(before, [.., one, and] if and.is('&') && one.is_any("(,="));
+            is_address || changes(before, after, types) > 0
+        })
     }
 
     /// The function whose body begins at a brace: its place, its name and the index of the parameter.
-    fn header(&self, brace: usize, parameter: &str) -> Option<(usize, &'a str, usize)> {
-        let close = brace.checked_sub(1)?;
-        self.tokens.get(close).filter(|token| token.is(')'))?;
-        let from = close.saturating_sub(MAX_HEADER);
-        let mut depth = 0usize;
-        let open = (from..=close).rev().find(|at| {
-            match self.tokens.get(*at).map(|token| token.kind) {
-                Some(TokenKind::Mark(')')) => depth += 1,
-                Some(TokenKind::Mark('(')) => depth -= 1,
-                _ => {}
-            }
-            depth == 0
-        })?;
-        let name = self.tokens.get(open.checked_sub(1)?)?;
-        let is_keyword = matches!(name.text, "if" | "while" | "for" | "switch");
-        if name.kind != TokenKind::Word || is_keyword {
+    fn header(&self, brace: usize, name: &str) -> Option<(usize, &'a str, usize)> {
+        let close = brace.checked_sub(1).filter(|close| self.pairs.is(*close, ')'))?;
+        let open = self.pairs.partner(close)?;
+        let function = self.pairs.before(open, 1).filter(|function| function.is_name())?;
+        if matches!(function.text, "if" | "while" | "for" | "switch") {
             return None;
         }
-        let parameters = split(self.tokens.get(open + 1..close)?);
-        let nth = parameters.iter().position(|tokens| {
-            let last = tokens.iter().rev().find(|token| token.kind == TokenKind::Word);
-            last.is_some_and(|last| last.text == parameter)
-        })?;
-        Some((open - 1, name.text, nth))
+        let mut start = open + 1;
+        for nth in 0.. {
+            let end = self.pairs.skip(start, close.checked_sub(start)?, |token| token.is(','));
+            let last = self.pairs.slice(start, end).iter().rev().find(|token| token.is_name());
+            if last.is_some_and(|last| last.text == name) {
+                return Some((open - 1, function.text, nth));
+            }
+            start = end + 1;
+        }
+        None
     }
 
     /// An argument of the call at a place; `None` if this is a declaration.
     fn argument(&self, at: usize, nth: usize) -> Option<&'t [Token<'a>]> {
-        let inside = self
-            .tokens
-            .get(at + 2..)
-            .filter(|_| self.tokens.get(at + 1).is_some_and(|open| open.is('(')))?;
-        let mut depth = 0usize;
-        let close = inside.iter().take(MAX_HEADER).position(|token| {
-            let is_end = token.is(')') && depth == 0;
-            match token.kind {
-                TokenKind::Mark('(') => depth += 1,
-                TokenKind::Mark(')') if !is_end => depth -= 1,
-                _ => {}
-            }
-            is_end
-        })?;
-        let argument = split(inside.get(..close)?).get(nth).copied()?;
-        let is_declared = argument
-            .first()
-            .is_some_and(|first| TYPES.contains(&first.text) || first.is_word("struct"));
-        let is_definition = inside.get(close + 1).is_some_and(|next| next.is('{'));
-        (!argument.is_empty() && !is_declared && !is_definition).then_some(argument)
+        let close = self.pairs.partner(at + 1).filter(|_| self.pairs.is(at + 1, '('))?;
+        let (from, to) = parameter(self.pairs, (at + 2, close), nth)?;
+        let argument = self.pairs.slice(from, to);
+        let first = argument.first()?;
+        let is_declared = TYPES.contains(&first.text) || first.is_word("struct");
+        let is_definition = self.pairs.is(close + 1, '{');
+        (!is_declared && !is_definition).then_some(argument)
     }
-}
-
-/// The parts between commas outside parentheses.
-fn split<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t [Token<'a>]> {
-    let mut depth = 0usize;
-    tokens
-        .split(|token| {
-            match token.kind {
-                TokenKind::Mark('(') => depth += 1,
-                TokenKind::Mark(')') => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            depth == 0 && token.is(',')
-        })
-        .collect()
 }

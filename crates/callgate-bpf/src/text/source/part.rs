@@ -1,10 +1,11 @@
-//! Which part of an array is given to the kernel: `struct sock_fprog prog = { 1, f + 3 }` is another program than `f`.
+//! How many elements an array has, and which part of it is given to the kernel: `struct sock_fprog prog = { 1, f + 3 }` is
+//! another program than `f`.
 
 use std::collections::BTreeSet;
 
-use super::changed::is_assignment;
-use super::declaration::programs;
-use crate::diagnostic::Diagnostic;
+use super::changed::{is_assignment, programs};
+use super::pairs::Pairs;
+use crate::diagnostic::{Diagnostic, Position, error};
 use crate::lexer::{Token, TokenKind};
 
 /// How many tokens a length may have.
@@ -13,7 +14,7 @@ const MAX_LENGTH: usize = 60;
 /// The name of an array in its declaration.
 pub(super) fn array_name<'a>(declaration: &[Token<'a>]) -> Option<&'a str> {
     let open = declaration.iter().position(|token| token.is('['))?;
-    let name = declaration.get(open.checked_sub(1)?).filter(|name| name.kind == TokenKind::Word)?;
+    let name = declaration.get(open.checked_sub(1)?).filter(|name| name.is_name())?;
     Some(name.text)
 }
 
@@ -34,7 +35,7 @@ pub(super) fn other_part(
         let before = tokens.get(..at).unwrap_or_default();
         let after = tokens.get(at + 1..).unwrap_or_default();
         match tokens.get(at) {
-            Some(token) if token.text == name && token.kind == TokenKind::Word => {
+            Some(token) if token.text == name && token.is_name() => {
                 has_offset(before, after) || length_before(before).is_some_and(is_other)
             }
             Some(token) if matches!(token.text, "len" | "bf_len") => {
@@ -48,7 +49,7 @@ pub(super) fn other_part(
     let message =
         format!("only a part of this array, which has {elements} instructions, is used here");
     Some(
-        Diagnostic::error(Some(found.position), message)
+        error(found.position, message)
             .help("give the array alone, without the elements that are not used"),
     )
 }
@@ -74,17 +75,17 @@ fn is_array_member(token: &Token<'_>) -> bool {
 /// something.
 fn is_computed(length: &[Token<'_>]) -> bool {
     let is_arrow = |at: usize| length.get(at + 1).is_some_and(|next| next.is('>'));
-    length.iter().enumerate().any(|(at, token)| {
-        (token.is('-') && !is_arrow(at))
-            || ['+', '%', '<', '?', '&', '|', '^', '~', '!'].iter().any(|mark| token.is(*mark))
-    })
+    length
+        .iter()
+        .enumerate()
+        .any(|(at, token)| (token.is('-') && !is_arrow(at)) || token.is_any("+%<?&|^~!"))
 }
 
 /// Whether a length is changed, not given: `p.len--`, `--p.len`, `p.len -= 1`.
 fn is_stepped(before: &[Token<'_>], after: &[Token<'_>]) -> bool {
     let is_set = after.first().is_some_and(|equals| equals.is('='));
     let near = before.get(before.len().saturating_sub(MAX_LENGTH)..).unwrap_or_default();
-    let ends = |token: &Token<'_>| [';', '{', '}', ',', '='].iter().any(|mark| token.is(*mark));
+    let ends = |token: &Token<'_>| token.is_any(";{},=");
     let start = near.iter().rposition(ends).map_or(0, |end| end + 1);
     let statement = near.get(start..).unwrap_or_default();
     let is_step = |signs: &[Token<'_>]| {
@@ -99,7 +100,7 @@ fn has_offset(before: &[Token<'_>], after: &[Token<'_>]) -> bool {
         (_, [sign, next, ..]) if sign.is('-') && next.is('>') => false,
         (_, [sign, ..]) if sign.is('+') || sign.is('-') => true,
         ([.., one, and], [open, index, close, after, ..])
-            if and.is('&') && !one.is('&') && one.kind != TokenKind::Word =>
+            if and.is('&') && !one.is('&') && !one.is_name() =>
         {
             open.is('[') && !(index.text == "0" && close.is(']')) && !after.is('.')
         }
@@ -121,7 +122,7 @@ fn length_before<'t, 'a>(before: &'t [Token<'a>]) -> Option<&'t [Token<'a>]> {
 /// The expression after `len`: `= 3,`.
 fn length_after<'t, 'a>(after: &'t [Token<'a>]) -> Option<&'t [Token<'a>]> {
     let (equals, rest) = after.split_first()?;
-    let ends = |token: &Token<'_>| [',', ';', '}'].iter().any(|mark| token.is(*mark));
+    let ends = |token: &Token<'_>| token.is_any(",;}");
     let end = rest.iter().take(MAX_LENGTH).position(ends)?;
     rest.get(..end).filter(|_| equals.is('='))
 }
@@ -148,4 +149,33 @@ fn is_of_program(
                 || is_beside(&mut before.iter().rev().take_while(|token| !token.is('{')))
         }
     }
+}
+
+/// The size of an array whose elements begin at an open brace: `f[3] = {`, `(struct sock_filter[3]){`, `[3]unix.SockFilter{`;
+/// `None` if the elements decide it.
+pub(super) fn size_before<'t, 'a>(
+    pairs: &Pairs<'t, 'a>,
+    brace: usize,
+) -> Option<(&'t [Token<'a>], Position)> {
+    let is_path = |token: &Token<'_>| token.is_name() || token.is('.');
+    let mut end = brace;
+    if pairs.before(end, 1).is_some_and(is_path) {
+        let words = pairs.slice(0, brace).iter().rev().take_while(|token| is_path(token));
+        end -= words.count();
+    } else if pairs.before(end, 1)?.is_any("=)") {
+        let is_initializer = pairs.is_before(end, 1, '=');
+        end -= 1;
+        // `__attribute__((…))`
+        while let Some(open) = end.checked_sub(1).and_then(|close| pairs.partner(close)) {
+            let name = pairs.before(open, 1).map_or("", |name| name.text);
+            if !is_initializer || !name.starts_with("__attribute") {
+                break;
+            }
+            end = open - 1;
+        }
+    }
+    let close = end.checked_sub(1).filter(|close| pairs.is(*close, ']'))?;
+    let size = pairs.slice(pairs.partner(close)? + 1, close);
+    let position = size.first().or(pairs.get(close))?.position;
+    (!size.iter().all(|token| token.is('.'))).then_some((size, position))
 }

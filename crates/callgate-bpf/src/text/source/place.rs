@@ -4,9 +4,9 @@
 //! them.
 
 use super::changed::is_assignment;
-use super::cursor::Result;
-use crate::diagnostic::{Diagnostic, Position};
-use crate::lexer::{Token, TokenKind};
+use crate::cursor::Result;
+use crate::diagnostic::{Position, error};
+use crate::lexer::Token;
 
 /// How many tokens may be before an instruction in its statement.
 const NEAR: usize = 64;
@@ -50,7 +50,7 @@ pub(super) fn place_before<'t, 'a>(
 ) -> Result<Option<Place<'t, 'a>>> {
     let from = here.saturating_sub(NEAR);
     let near = tokens.get(from..here).unwrap_or_default();
-    let ends = |token: &Token<'_>| [';', '{', '}'].iter().any(|mark| token.is(*mark));
+    let ends = |token: &Token<'_>| token.is_any(";{}");
     let start = near.iter().rposition(ends).map_or(0, |end| end + 1);
     let mut before = near.get(start..).unwrap_or_default();
     let from = from + start;
@@ -61,7 +61,7 @@ pub(super) fn place_before<'t, 'a>(
     }
     if let Some(condition) = before.iter().find(|token| token.is('?')) {
         let message = "which instruction is added depends on a condition of the program here";
-        return Err(Diagnostic::error(Some(condition.position), message)
+        return Err(error(condition.position, message)
             .help("give the complete array, or read the running process (pid:N)"));
     }
     let [left @ .., equals] = before else { return Ok(None) };
@@ -70,18 +70,15 @@ pub(super) fn place_before<'t, 'a>(
     }
     let place = element(left, from);
     let refused = || {
-        Diagnostic::error(
-            Some(equals.position),
-            "this is not assigned to the next element of an array",
-        )
-        .help("write the elements as `f[0] = …; f[1] = …;`, or give the complete array")
+        error(equals.position, "this is not assigned to the next element of an array")
+            .help("write the elements as `f[0] = …; f[1] = …;`, or give the complete array")
     };
     place.map(Some).ok_or_else(refused)
 }
 
 /// The element that the left side of an assignment is. `from` is the place of its first token.
 fn element<'t, 'a>(left: &'t [Token<'a>], from: usize) -> Option<Place<'t, 'a>> {
-    let is_word = |token: &Token<'_>| token.kind == TokenKind::Word;
+    let is_word = |token: &Token<'_>| token.is_name();
     if let [star, name, one, two] = left {
         if star.is('*') && is_word(name) && one.is('+') && two.is('+') {
             return Some(Place {
@@ -100,9 +97,7 @@ fn element<'t, 'a>(left: &'t [Token<'a>], from: usize) -> Option<Place<'t, 'a>> 
         [one, other] => is_word(one) != is_word(other) || (one.is('-') && other.is('>')),
         _ => false,
     };
-    let is_name = target
-        .iter()
-        .all(|token| is_word(token) || ['.', '-', '>'].iter().any(|mark| token.is(*mark)));
+    let is_name = target.iter().all(|token| is_word(token) || token.is_any(".->"));
     if !is_name || !target.windows(2).all(is_part) || !target.last().is_none_or(is_word) {
         return None;
     }
@@ -143,7 +138,7 @@ pub(super) fn next_place<'t, 'a>(
         (last, None) => last.is_none(),
     };
     let message = "this is not assigned to the same array as the instructions before it";
-    let refused = || Diagnostic::error(Some(position), message).help("give the complete array");
+    let refused = || error(position, message).help("give the complete array");
     if is_same { Ok(place) } else { Err(refused()) }
 }
 
@@ -166,7 +161,7 @@ pub(super) fn places<'a>(
     };
     let is_wrong = |(at, token): &(usize, &Token<'_>)| {
         let after = tokens.get(at + 1..).unwrap_or_default();
-        if token.text != counter || token.kind != TokenKind::Word {
+        if token.text != counter || !token.is_name() {
             return false;
         }
         if *at < first.at {
@@ -184,7 +179,7 @@ pub(super) fn places<'a>(
         None => Ok(Some(found)),
         Some((_, token)) => {
             let message = "which element is next depends on the program here";
-            Err(Diagnostic::error(Some(token.position), message)
+            Err(error(token.position, message)
                 .help("give the complete array, or read the running process (pid:N)"))
         }
     }

@@ -4,6 +4,7 @@
 //! Linux version that the tables are from; in conditions, only where [`headers`](super::headers) knows them to be included. What differs between compilers, versions
 //! or builds is open: it is decided by an option, never by a guess.
 
+use super::headers::has_word;
 use super::integer::{Model, Type};
 use crate::disasm::CODE_PARTS;
 use crate::symbols::Names;
@@ -25,60 +26,15 @@ pub(super) enum Defined {
 }
 
 /// What compilers for Linux define as 1.
-const ALWAYS: &[&str] = &[
-    "__linux__",
-    "__linux",
-    "linux",
-    "__gnu_linux__",
-    "__unix__",
-    "__unix",
-    "unix",
-    "__ELF__",
-    "__STDC__",
-    "__STDC_HOSTED__",
-];
+const ALWAYS: &str = "__linux__ __linux linux __gnu_linux__ __unix__ __unix unix __ELF__ __STDC__ \
+    __STDC_HOSTED__";
 
 /// What is not defined where seccomp filters are: other systems, and other languages than C.
-const NEVER: &[&str] = &[
-    "_WIN32",
-    "WIN32",
-    "_WIN64",
-    "WIN64",
-    "__WIN32__",
-    "_MSC_VER",
-    "__MINGW32__",
-    "__MINGW64__",
-    "__CYGWIN__",
-    "__APPLE__",
-    "__MACH__",
-    "__FreeBSD__",
-    "__FreeBSD_kernel__",
-    "__OpenBSD__",
-    "__NetBSD__",
-    "__DragonFly__",
-    "__bsdi__",
-    "__sun",
-    "sun",
-    "__sun__",
-    "__SVR4",
-    "__svr4__",
-    "_AIX",
-    "__hpux",
-    "__sgi",
-    "__osf__",
-    "__HAIKU__",
-    "__QNX__",
-    "__Fuchsia__",
-    "__GNU__",
-    "__EMSCRIPTEN__",
-    "__wasm__",
-    "__VMS",
-    "__cplusplus",
-    "__OBJC__",
-    "__ASSEMBLER__",
-    "__ASSEMBLY__",
-    "__KERNEL__",
-];
+const NEVER: &str = "_WIN32 WIN32 _WIN64 WIN64 __WIN32__ _MSC_VER __MINGW32__ __MINGW64__ __CYGWIN__ __APPLE__ \
+    __MACH__ __FreeBSD__ __FreeBSD_kernel__ __OpenBSD__ __NetBSD__ __DragonFly__ __bsdi__ \
+    __sun sun __sun__ __SVR4 __svr4__ _AIX __hpux __sgi __osf__ __HAIKU__ __QNX__ __Fuchsia__ \
+    __GNU__ __EMSCRIPTEN__ __wasm__ __VMS __cplusplus __OBJC__ __ASSEMBLER__ __ASSEMBLY__ \
+    __KERNEL__";
 
 /// What the compilers of architectures define as 1.
 #[rustfmt::skip]
@@ -87,7 +43,6 @@ const OF_ARCHES: &[(&[Arch], &[&str])] = &[
     (&[Arch::X86], &["__i386__", "__i386", "i386"]),
     (&[Arch::Aarch64], &["__aarch64__", "__AARCH64EL__"]),
     (&[Arch::Arm], &["__arm__", "__arm", "__ARMEL__", "__ARM_EABI__"]),
-    (&[Arch::Aarch64, Arch::Arm], &[]),
     (&[], &["__AARCH64EB__", "__ARMEB__", "__ia64__", "__alpha__", "__sparc__", "__sparc", "__sparc64__", "__nios2__",
         "__arc__", "__csky__", "__hexagon__", "__microblaze__", "__or1k__", "__xtensa__", "__tilegx__", "__aarch32__"]),
     (&[Arch::Riscv64], &["__riscv"]),
@@ -120,10 +75,10 @@ const MACROS: &[&str] = &[
 /// What is known about a name without the text.
 pub(super) fn defined(name: &str, names: &Names, model: Model) -> Defined {
     let one = Defined::As(1, Type::INT);
-    if ALWAYS.contains(&name) {
+    if has_word(ALWAYS, name) {
         return one;
     }
-    if NEVER.contains(&name) {
+    if has_word(NEVER, name) {
         return Defined::No;
     }
     if let Some((arches, _)) = OF_ARCHES.iter().find(|(_, own)| own.contains(&name)) {

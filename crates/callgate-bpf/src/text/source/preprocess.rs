@@ -6,9 +6,7 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-use super::super::error::error;
 use super::condition::{Conditions, Truth};
-use super::cursor::Result;
 use super::expand::{Expander, Made, Work};
 use super::headers::{FamilyId, defined_by, family, is_well_known};
 use super::language::DIRECTIVES;
@@ -16,8 +14,9 @@ use super::literal::Literals;
 use super::macros::{Macro, Macros};
 use super::predefined::{Defined, defined};
 use crate::asm::Errors;
-use crate::diagnostic::{Diagnostic, Position};
-use crate::lexer::{Token, TokenKind, quote};
+use crate::cursor::Result;
+use crate::diagnostic::{Diagnostic, Position, error};
+use crate::lexer::{Token, quote};
 use crate::suggest::nearest;
 use crate::symbols::Names;
 
@@ -132,11 +131,9 @@ pub(super) fn expand_only<'t, 'a>(
 ) -> Preprocessed<'a> {
     let mut result = preprocess(before, &[], (names, literals), made, (&[], &HashSet::new()));
     let mut macros = HashMap::new();
-    let lines = before.well_known.split(|token| token.kind == TokenKind::LineEnd);
-    for line in lines.chain(before.given.split(|token| token.kind == TokenKind::LineEnd)) {
-        if let Some(Ok(known)) =
-            line.get(2..).map(|line| Macro::read(line, Position { line: 1, column: 1 }))
-        {
+    let lines = before.well_known.split(|token| token.is_line_end());
+    for line in lines.chain(before.given.split(|token| token.is_line_end())) {
+        if let Some(Ok(known)) = line.get(2..).map(|line| Macro::read(line, Position::START)) {
             macros.insert(known.name, known);
         }
     }
@@ -175,10 +172,10 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
     }
 
     fn expand(&mut self, code: &'t [Token<'a>]) -> Result<()> {
-        let first = code.iter().find(|token| token.kind != TokenKind::LineEnd);
+        let first = code.iter().find(|token| !token.is_line_end());
         let Some(first) = first else { return Ok(()) };
         if let Some(position) = self.work.open_call.take().filter(|_| first.is('(')) {
-            return Err(error(position, "a directive is in the call of this macro".to_owned())
+            return Err(error(position, "a directive is in the call of this macro")
                 .help("write out the call in one piece"));
         }
         let (names, model) = (self.names, self.literals.model);
@@ -202,7 +199,7 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
         }
         if let Some(open) = self.conditionals.last() {
             self.result.errors.push(
-                error(open.position, "this conditional has no `#endif`".to_owned())
+                error(open.position, "this conditional has no `#endif`")
                     .help("add the rest of the text, or the missing `#endif`"),
             );
         }
@@ -217,7 +214,7 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
         let Some((hash, line)) = line.split_first() else { return Ok(()) };
         let Some((name, arguments)) = line.split_first() else { return Ok(()) };
         let arguments = match arguments.split_last() {
-            Some((last, arguments)) if last.kind == TokenKind::LineEnd => arguments,
+            Some((last, arguments)) if last.is_line_end() => arguments,
             _ => arguments,
         };
         let is_read = self.is_read();
@@ -300,7 +297,7 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
             }
             // A comment of another language, such as those of a shell. A slip in a conditional would choose other lines.
             other => {
-                if let Some(near) = nearest(other, DIRECTIVES.iter().copied()) {
+                if let Some(near) = nearest(other, DIRECTIVES.split(' ')) {
                     let message = format!("`#{other}` is not a directive of C");
                     return Err(
                         error(hash.position, message).help(format!("did you mean `#{near}`?"))
@@ -336,7 +333,7 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
         arguments: &'t [Token<'a>],
         after: &'t [Token<'a>],
     ) -> Result<bool> {
-        let name = arguments.first().filter(|name| name.kind == TokenKind::Word);
+        let name = arguments.first().filter(|name| name.is_name());
         let Some(name) = name else { return Err(nameless(directive)) };
         let is_negated = directive.text.ends_with("ndef");
         let truth = self.ask(|conditions| Ok(conditions.knows(*name)))?;
@@ -445,9 +442,7 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
     fn may_hold(&self, position: Position) -> Result<bool> {
         match self.conditionals.last() {
             None => Err(outside(position)),
-            Some(open) if open.has_else => {
-                Err(error(position, "this part comes after `#else`".to_owned()))
-            }
+            Some(open) if open.has_else => Err(error(position, "this part comes after `#else`")),
             Some(open) => Ok(open.is_outside_read && !open.was_read),
         }
     }
@@ -463,7 +458,7 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
 }
 
 fn outside(position: Position) -> Diagnostic {
-    error(position, "the conditional of this directive begins before the text".to_owned())
+    error(position, "the conditional of this directive begins before the text")
         .help("add the lines before it, or delete the directive and the lines that do not apply")
 }
 
@@ -473,7 +468,7 @@ fn nameless(directive: &Token<'_>) -> Diagnostic {
 
 /// Whether the first line of a text defines a name.
 fn defines(text: &[Token<'_>], name: &str) -> bool {
-    let blanks = text.iter().take_while(|token| token.kind == TokenKind::LineEnd).count();
+    let blanks = text.iter().take_while(|token| token.is_line_end()).count();
     match text.get(blanks..) {
         Some([hash, define, defined, ..]) => {
             hash.is('#') && define.text == "define" && defined.text == name
@@ -493,13 +488,13 @@ fn code_before_directive(tokens: &[Token<'_>]) -> usize {
         if is_line_start && token.is('#') {
             return at;
         }
-        is_line_start = token.kind == TokenKind::LineEnd;
+        is_line_start = token.is_line_end();
     }
     tokens.len()
 }
 
 /// The number of tokens up to the end of a line.
 fn line_length(tokens: &[Token<'_>]) -> usize {
-    let end = tokens.iter().position(|token| token.kind == TokenKind::LineEnd);
+    let end = tokens.iter().position(|token| token.is_line_end());
     end.map_or(tokens.len(), |end| end + 1)
 }

@@ -2,19 +2,18 @@
 
 use std::collections::HashSet;
 
-use super::super::definition::Definition;
-use super::super::options::TextOptions;
+use super::super::options::{Definition, TextOptions};
 use super::changed::changed_field;
-use super::cursor::Cursor;
 use super::declared::{declared, declares};
 use super::expand::Made;
 use super::field::{Constants, Context, Fields};
 use super::headers::{FamilyId, family};
 use super::integer::Model;
-use super::known::DEFINITIONS;
 use super::language::Language;
 use super::lexer::{Lexed, join, tokens};
 use super::literal::Literals;
+use super::macros::DEFINITIONS;
+use super::pairs::Pairs;
 use super::part::{array_name, other_part};
 use super::predefined::{Defined, defined};
 use super::preprocess::{Before, Preprocessed, expand_only, preprocess};
@@ -23,7 +22,7 @@ use super::types::Types;
 use super::uses::{Origin, changing_use};
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position, Severity};
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::Token;
 use crate::symbols::{Names, only_arch_in};
 use callgate_core::{Arch, RawInsn};
 
@@ -247,20 +246,19 @@ impl<'a> Source<'_, 'a> {
             let message = "this text defines another `struct sock_filter` than the kernel";
             return Err(Diagnostic::error(None, message).into());
         }
-        let end = self.tokens.last().map_or(Position { line: 1, column: 1 }, |last| last.position);
+        let end = self.tokens.last().map_or(Position::START, |last| last.position);
         let context = Context { names, types: &types, literals, constants: &constants };
-        let mut reader = Reader::new(tokens, end, context);
+        let pairs = Pairs::new(tokens);
+        let mut reader = Reader::new(&pairs, end, context);
         reader.read();
-        if let Some(error) = changed_field(self.tokens, reader.declaration(), self.language) {
+        if let Some(error) = changed_field(self.tokens, reader.declaration, self.language) {
             return Err(error.into());
         }
         if self.language == Language::C {
-            let value = |expression: &[Token<'_>]| {
-                let mut cursor = Cursor::new(expression, end);
-                let value = Fields::outside(context).exact(&mut cursor).ok()?;
-                cursor.peek().is_none().then_some(value.number)
-            };
-            let error = reader.is_right().then(|| not_the_whole(tokens, &reader, &value)).flatten();
+            let value =
+                |expression: &[Token<'_>]| Some(Fields::outside(context).whole(expression)?.number);
+            let error =
+                reader.errors.is_empty().then(|| not_the_whole(&pairs, &reader, &value)).flatten();
             if let Some(error) = error {
                 return Err(error.into());
             }
@@ -272,7 +270,7 @@ impl<'a> Source<'_, 'a> {
     fn is_replacement(&self, name: &str, names: &Names, literals: Literals) -> bool {
         let is_line = |tokens: &[Token<'_>]| {
             matches!(tokens, [define, _, body, end] if define.text == "define"
-                && body.text == name && end.kind == TokenKind::LineEnd)
+                && body.text == name && end.is_line_end())
         };
         matches!(defined(name, names, literals.model), Defined::As(..))
             && self.tokens.windows(4).any(is_line)
@@ -280,7 +278,7 @@ impl<'a> Source<'_, 'a> {
 
     /// The lines of the well-known macros, without those whose names the text declares.
     fn well_known(&self, types: &Types<'_>) -> Vec<Token<'a>> {
-        let lines = self.known.split_inclusive(|token| token.kind == TokenKind::LineEnd);
+        let lines = self.known.split_inclusive(|token| token.is_line_end());
         let is_meant = |line: &&[Token<'_>]| {
             line.get(2).is_none_or(|name| !declares(self.tokens, name.text, types))
         };
@@ -290,7 +288,7 @@ impl<'a> Source<'_, 'a> {
 
 /// An error if a text in C changes what was read, or uses only a part of it.
 fn not_the_whole<'a>(
-    tokens: &[Token<'a>],
+    pairs: &Pairs<'_, 'a>,
     reader: &Reader<'_, '_, 'a>,
     value: &dyn Fn(&[Token<'_>]) -> Option<i128>,
 ) -> Option<Diagnostic> {
@@ -301,13 +299,13 @@ fn not_the_whole<'a>(
     // A pointer that is moved is not the array, which is followed.
     let assigned =
         places.as_ref().and_then(|places| if places.is_pointer { Some("") } else { places.name });
-    let name = assigned.or_else(|| array_name(reader.declaration()));
-    let part = name.and_then(|name| other_part(tokens, name, reader.count(), value));
-    let origin = match (&places, reader.begin()) {
+    let name = assigned.or_else(|| array_name(reader.declaration));
+    let part = name.and_then(|name| other_part(pairs.tokens(), name, reader.insns.len(), value));
+    let origin = match (&places, reader.begin) {
         (Some(places), _) => Some(Origin::Rows(places)),
         (None, begin) => begin.map(Origin::Brace),
     };
-    part.or_else(|| changing_use(tokens, &origin?))
+    part.or_else(|| changing_use(pairs, &origin?))
 }
 
 /// The families of names that the code of a text uses, whose headers it does not include.
@@ -317,7 +315,7 @@ fn families_in(read: &Preprocessed<'_>, names: &Names, literals: Literals) -> Ha
     }
     let types = Types::of(&read.tokens, Language::C, literals.model);
     let own = declared(&read.tokens, &|_| false, names, &types, literals);
-    let words = read.tokens.iter().filter(|token| token.kind == TokenKind::Word);
+    let words = read.tokens.iter().filter(|token| token.is_name());
     let used = words.filter(|token| !own.contains_key(token.text));
     let used = used.filter_map(|token| family(token.text));
     used.filter(|family| !read.included.contains(family)).collect()

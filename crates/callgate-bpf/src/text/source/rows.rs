@@ -1,18 +1,16 @@
 //! Finds the arrays of instructions in source code, and reads their elements.
 
-use super::super::error::{error, finish};
-use super::builders::builder;
-use super::changed::FIELDS;
-use super::cursor::{Cursor, Result};
-use super::declaration::{declaration_before, is_type};
+use super::changed::{FIELDS, declaration_before, is_type};
 use super::field::{Context as FieldContext, Fields};
 use super::go;
 use super::language::{C_TYPES, Language, is_branch};
+use super::pairs::Pairs;
+use super::part::size_before;
 use super::place::{Index, Place, Places, next_place, place_before, places};
-use super::shape::{field_index, last_of, macro_call, starts_other_struct, starts_row};
-use super::size::size_before;
+use super::shape::{builder, field_index, macro_call, starts_other_struct, starts_row};
 use crate::asm::{AsmError, Errors};
-use crate::diagnostic::{Diagnostic, Position};
+use crate::cursor::{Cursor, Result};
+use crate::diagnostic::{Diagnostic, Position, error};
 use crate::lexer::{Token, TokenKind, quote};
 use callgate_core::{MAX_READ_INSNS, RawInsn};
 
@@ -49,7 +47,7 @@ struct Part<'t, 'a> {
 
 /// Finds the rows among the tokens of a text.
 pub(super) struct Reader<'n, 't, 'a> {
-    tokens: &'t [Token<'a>],
+    pairs: &'t Pairs<'t, 'a>,
     cursor: Cursor<'t, 'a>,
     /// What is open, with the marks that close it.
     contexts: Vec<(Context, char)>,
@@ -59,20 +57,20 @@ pub(super) struct Reader<'n, 't, 'a> {
     language: Language,
     /// Whether a row is in an array whose type is that of instructions.
     is_declared: bool,
-    insns: Vec<RawInsn>,
+    pub(super) insns: Vec<RawInsn>,
     /// A branch of the code after the first row, if that is outside arrays.
     branch: Option<Position>,
     /// The first program: whether its rows are outside arrays.
     first: Option<bool>,
     /// What is before the first array with rows.
-    declaration: &'t [Token<'a>],
-    /// The mark that begins this array.
-    begin: Option<usize>,
+    pub(super) declaration: &'t [Token<'a>],
+    /// The mark that begins this array; `None` for rows outside arrays.
+    pub(super) begin: Option<usize>,
     /// What the rows outside arrays are assigned to.
     places: Vec<Place<'t, 'a>>,
     /// The array that is being read, or else the code outside arrays.
     part: Part<'t, 'a>,
-    errors: Errors,
+    pub(super) errors: Errors,
     /// Errors in arrays without instructions, which are probably something else.
     ignored: Errors,
 }
@@ -80,18 +78,18 @@ pub(super) struct Reader<'n, 't, 'a> {
 impl<'n, 't, 'a> Reader<'n, 't, 'a> {
     /// For tokens without directives; `end` is the position after the text.
     pub(super) fn new(
-        tokens: &'t [Token<'a>],
+        pairs: &'t Pairs<'t, 'a>,
         end: Position,
         context: FieldContext<'n, 'a>,
     ) -> Self {
         Reader {
-            tokens,
-            cursor: Cursor::new(tokens, end),
+            pairs,
+            cursor: Cursor::new(pairs.tokens(), end),
             contexts: Vec::new(),
             arrays: 0,
             language: context.literals.language,
             is_declared: false,
-            fields: Fields::new(context, tokens),
+            fields: Fields::new(context, pairs),
             insns: Vec::new(),
             first: None,
             branch: None,
@@ -104,29 +102,9 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         }
     }
 
-    /// What is before the first array with rows.
-    pub(super) fn declaration(&self) -> &'t [Token<'a>] {
-        self.declaration
-    }
-
-    /// The mark that begins this array; `None` for rows outside arrays.
-    pub(super) fn begin(&self) -> Option<usize> {
-        self.begin
-    }
-
     /// What the rows outside arrays are assigned to.
     pub(super) fn places(&self) -> Result<Option<Places<'a>>> {
-        places(self.tokens, &self.places)
-    }
-
-    /// Whether what was read has no errors.
-    pub(super) fn is_right(&self) -> bool {
-        self.errors.is_empty()
-    }
-
-    /// How many instructions were read.
-    pub(super) fn count(&self) -> usize {
-        self.insns.len()
+        places(self.pairs.tokens(), &self.places)
     }
 
     /// Reads to the end. Every iteration consumes a token.
@@ -145,7 +123,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
     }
 
     /// The rows; without any, an error that says what the text is.
-    pub(super) fn finish(mut self, text: &[Token<'_>]) -> std::result::Result<Rows, AsmError> {
+    pub(super) fn finish(mut self, text: &[Token<'_>]) -> Result<Rows, AsmError> {
         if self.insns.is_empty() {
             if let Some(error) = builder(text) {
                 return Err(error.into());
@@ -161,7 +139,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         }
         let warnings = std::mem::take(&mut self.fields.warnings);
         let is_source = self.is_declared || self.fields.has_names;
-        finish(self.insns, self.errors).map(|insns| Rows { insns, warnings, is_source })
+        self.errors.check().map(|()| Rows { insns: self.insns, warnings, is_source })
     }
 
     fn in_array(&self) -> bool {
@@ -184,7 +162,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
 
     fn step(&mut self) -> Result<()> {
         let Some(token) = self.cursor.peek() else { return Ok(()) };
-        let at = self.tokens.len() - self.cursor.rest().len();
+        let at = self.pairs.tokens().len() - self.cursor.rest().len();
         let before = self.before(at, 1);
         if let Some(is_jump) = macro_call(self.cursor.rest()) {
             if before.is_some_and(|before| matches!(before.text, "fn" | "func")) {
@@ -192,7 +170,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
             }
             let start = self.cursor;
             self.cursor.next();
-            self.cursor.take('!');
+            self.cursor.take("!");
             let row = self.macro_arguments(is_jump);
             return self.row(token.position, row, start, ['(', ')']);
         }
@@ -227,7 +205,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
     }
 
     fn before(&self, at: usize, distance: usize) -> Option<Token<'a>> {
-        self.tokens.get(at.checked_sub(distance)?).copied()
+        self.pairs.before(at, distance).copied()
     }
 
     /// An open brace: an instruction, an array or code.
@@ -236,7 +214,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         let after_parenthesis = before.is_some_and(|before| before.is(')'));
         let is_literal = after_parenthesis && self.ends_type_of_literal(at);
         let is_block = after_parenthesis && !is_literal;
-        let word = before.filter(|before| before.kind == TokenKind::Word);
+        let word = before.filter(|before| before.is_name());
         if let Some(kind) = word.and_then(|word| go::type_of(word.text)) {
             let start = self.cursor;
             let row = go::instruction(&mut self.cursor, &mut self.fields, *kind);
@@ -247,16 +225,14 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         // In an array of instructions, everything but a nested array is one.
         let is_element = self.in_array()
             && self.part.is_declared
-            && before.is_some_and(|before| before.is('{') || before.is(','))
-            && !self.cursor.starts(&['{']);
+            && before.is_some_and(|before| before.is_any("{,"))
+            && !self.cursor.starts("{");
         if may_be_row && (starts_row(self.cursor.rest()) || is_element) {
             let start = self.cursor;
             let row = self.literal();
             return self.row(token.position, row, start, ['{', '}']);
         }
-        let is_value = before.is_none_or(|before| {
-            before.is('=') || before.is(',') || before.is('{') || before.is('[') || before.is('}')
-        });
+        let is_value = before.is_none_or(|before| before.is_any("=,{[}"));
         let is_typed = word.as_ref().is_some_and(is_type)
             && !self.before(at, 2).is_some_and(|before| before.is_word("struct"));
         let is_array = !is_block
@@ -275,20 +251,19 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         if !last.is(']') {
             return last.is_word("sock_filter");
         }
-        let before = self.tokens.get(..at.saturating_sub(2)).unwrap_or_default();
-        let open = last_of(before, '[');
-        let before = open.and_then(|open| before.get(..open)).unwrap_or_default();
-        !matches!(before, [.., kind, name] if name.kind == TokenKind::Word
+        let open = at.checked_sub(2).and_then(|close| self.pairs.partner(close));
+        let before = open.map_or(&[][..], |open| self.pairs.slice(0, open));
+        !matches!(before, [.., kind, name] if name.is_name()
             && (is_type(kind) || kind.is('*') || C_TYPES.contains(&kind.text)))
     }
 
     /// Whether a bracket begins an array of Rust, and not an index or a type.
     fn opens_array(&self, at: usize) -> bool {
-        let is_after = |distance, mark| self.before(at, distance).is_some_and(|t| t.is(mark));
+        let is_after = |distance, mark| self.pairs.is_before(at, distance, mark);
         let is_value = is_after(1, '=')
             || (is_after(1, '!') && !is_after(2, '#'))
             || (is_after(1, '&') && is_after(2, '='));
-        is_value && !self.cursor.starts(&[']'])
+        is_value && !self.cursor.starts("]")
     }
 
     fn enter(&mut self, context: Context, close: char, at: usize) {
@@ -296,9 +271,9 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         if context == Context::Array && is_outermost {
             self.end_part();
             self.part.begin = Some(at);
-            self.part.is_declared = declaration_before(self.tokens, at).iter().any(is_type);
+            self.part.is_declared = declaration_before(self.pairs.tokens(), at).iter().any(is_type);
             // Arrays of Rust have as many elements as their types say.
-            let size = (self.language != Language::Rust).then(|| size_before(self.tokens, at));
+            let size = (self.language != Language::Rust).then(|| size_before(self.pairs, at));
             self.part.size = size.flatten();
         }
         if let Some(parameters) = &mut self.fields.parameters {
@@ -323,7 +298,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
                 return Ok(());
             }
         }
-        Err(error(token.position, "`}` without a `{` before it".to_owned()))
+        Err(error(token.position, "`}` without a `{` before it"))
     }
 
     /// Ends an array, or the code before one.
@@ -344,8 +319,8 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
     /// Reads `[N] =` before an element, which must be the next one. The others would be 0, or be replaced.
     fn designator(&mut self, position: Position) -> Result<()> {
         let given = self.fields.exact(&mut self.cursor)?.number;
-        self.cursor.expect(']')?;
-        self.cursor.expect('=')?;
+        self.cursor.expect("]")?;
+        self.cursor.expect("=")?;
         if usize::try_from(given) == Ok(self.part.rows) {
             return Ok(());
         }
@@ -355,20 +330,18 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
 
     /// Checks that a row that is assigned to an element, `f[2] = …`, is the next one in the text, too.
     fn check_place(&mut self, start: Cursor<'_, 'a>, [open, _]: [char; 2]) -> Result<()> {
-        let at = self.tokens.len() - start.rest().len() - usize::from(open == '{');
+        let at = self.pairs.tokens().len() - start.rest().len() - usize::from(open == '{');
         if self.language != Language::C {
             return Ok(());
         }
         let rows = self.insns.len();
-        let place = place_before(self.tokens, at)?;
+        let place = place_before(self.pairs.tokens(), at)?;
         let Some(place) = next_place(&self.places, place, rows, start.position())? else {
             return Ok(());
         };
         self.places.push(place);
         let Index::Number(index) = place.index else { return Ok(()) };
-        let mut cursor = Cursor::new(index, place.position);
-        let given = self.fields.exact(&mut cursor).ok().filter(|_| cursor.peek().is_none());
-        if given.is_some_and(|given| usize::try_from(given.number) == Ok(rows)) {
+        if self.fields.whole(index).is_some_and(|given| usize::try_from(given.number) == Ok(rows)) {
             return Ok(());
         }
         let message = format!("this is not element {rows}, the next one after those before it");
@@ -413,16 +386,17 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
             self.part.errors.push(error);
         }
         if let (true, Some(branch)) = (is_outside, self.branch) {
-            let message = "which instructions are added depends on a branch of the program here";
-            self.part.errors.push(
-                Diagnostic::error(Some(branch), message)
-                    .help("give the complete array, or read the running process (pid:N)"),
+            let error = error(
+                branch,
+                "which instructions are added depends on a branch of the program here",
             );
+            let help = "give the complete array, or read the running process (pid:N)";
+            self.part.errors.push(error.help(help));
         }
         self.part.rows += 1;
         self.is_declared |= self.part.is_declared;
         if let (None, Some(begin)) = (self.first, self.part.begin) {
-            self.declaration = declaration_before(self.tokens, begin);
+            self.declaration = declaration_before(self.pairs.tokens(), begin);
             self.begin = Some(begin);
         }
         self.first = self.first.or(Some(is_outside));
@@ -432,7 +406,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
                 self.insns.len()
             );
             self.part.errors.push(
-                Diagnostic::error(Some(position), message)
+                error(position, message)
                     .help("keep the array that is the program, and delete the other one"),
             );
         }
@@ -443,7 +417,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         Ok(())
     }
 
-    /// Skips to the end of a row that has an error.
+    /// Skips to the end of a row, or of a call, that has an error.
     fn skip_row(&mut self, start: Cursor<'_, 'a>, [open, close]: [char; 2]) {
         let done = start.rest().len() - self.cursor.rest().len();
         let mut depth = usize::from(close == '}');
@@ -466,7 +440,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
     fn skip_function(&mut self) -> Result<()> {
         while let Some(token) = self.cursor.next() {
             if token.is('{') {
-                return self.cursor.skip_braces();
+                return self.cursor.skip_to_close('{', '}');
             }
         }
         Ok(())
@@ -475,35 +449,32 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
     /// A token in an array that does not begin an instruction.
     fn element(&mut self, at: usize, token: Token<'a>) -> Result<()> {
         let before = self.before(at, 1);
-        let is_first =
-            before.is_some_and(|before| before.is('{') || before.is(',') || before.is('['));
-        let next = self.cursor.peek();
-        let ends = next.is_some_and(|next| next.is(',') || next.is('}') || next.is(']'));
-        let is_call = next.is_some_and(|next| next.is('('));
+        let is_first = before.is_some_and(|before| before.is_any("{,["));
+        let ends = self.cursor.peek().is_some_and(|next| next.is_any(",}]"));
+        let is_call = self.cursor.starts("(");
         match token.kind {
             TokenKind::Word if (is_first && ends) || is_call => {
                 let name = quote(token.text);
                 let message = format!("{name} is not an instruction, and not defined in this text");
                 if is_call {
-                    self.skip_call();
+                    let start = self.cursor;
+                    self.cursor.skip(1);
+                    self.skip_row(start, ['(', ')']);
                 }
-                Err(Diagnostic::error(Some(token.position), message)
+                Err(error(token.position, message)
                     .help("add its definition: a line that begins with `#define`"))
             }
-            TokenKind::Mark('.') if self.cursor.starts(&['.', '.']) => {
+            TokenKind::Mark('.') if self.cursor.starts("..") => {
                 self.cursor.skip(2);
                 // `[...]T{` of Go.
                 if before.is_some_and(|before| before.is('[')) {
                     return Ok(());
                 }
-                Err(Diagnostic::error(
-                    Some(token.position),
-                    "instructions are left out here (`...`)",
-                )
-                .help("give the complete array"))
+                Err(error(token.position, "instructions are left out here (`...`)")
+                    .help("give the complete array"))
             }
             TokenKind::Mark('#') if token.text == "#include" => {
-                Err(error(token.position, "a file is included here, which is not read".to_owned())
+                Err(error(token.position, "a file is included here, which is not read")
                     .help("replace the line by the text of the file"))
             }
             TokenKind::Word => Ok(()),
@@ -515,64 +486,31 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         }
     }
 
-    /// Skips the arguments of a call.
-    fn skip_call(&mut self) {
-        let mut depth = 0usize;
-        while let Some(token) = self.cursor.peek() {
-            if token.is('}') || token.is(';') {
-                return;
-            }
-            self.cursor.next();
-            depth += usize::from(token.is('('));
-            depth -= usize::from(token.is(')') && depth > 0);
-            if depth == 0 {
-                return;
-            }
-        }
-    }
-
     /// The arguments of `BPF_STMT(code, k)` or `BPF_JUMP(code, k, jt, jf)`.
     fn macro_arguments(&mut self, is_jump: bool) -> Result<RawInsn> {
-        self.cursor.expect('(')?;
+        self.cursor.expect("(")?;
         let code = self.field("code")?;
-        self.cursor.expect(',')?;
+        self.cursor.expect(",")?;
         let k = self.field("k")?;
         let (mut jt, mut jf) = (0, 0);
         if is_jump {
-            self.cursor.expect(',')?;
+            self.cursor.expect(",")?;
             jt = self.field("jt")?;
-            self.cursor.expect(',')?;
+            self.cursor.expect(",")?;
             jf = self.field("jf")?;
         }
-        self.cursor.expect(')')?;
+        self.cursor.expect(")")?;
         Ok(RawInsn { code: code as u16, jt: jt as u8, jf: jf as u8, k })
     }
 
     /// The fields between braces, by position or by name.
     fn literal(&mut self) -> Result<RawInsn> {
-        let mut values = [None; FIELDS.len()];
-        let mut by_name = false;
-        let mut place = 0;
         let start = self.cursor.position();
-        while !self.cursor.take('}') {
-            let position = self.cursor.position();
-            if let Some(named) = self.field_name() {
-                by_name = true;
-                place = named;
-            }
-            let (Some(name), Some(value)) = (FIELDS.get(place), values.get_mut(place)) else {
-                let message = format!("an instruction has {} fields, found another", FIELDS.len());
-                return Err(error(position, message));
-            };
-            *value = Some(self.fields.field(&mut self.cursor, name)?);
-            place += 1;
-            if !self.cursor.take(',') {
-                self.cursor.expect('}')?;
-                break;
-            }
-        }
-        if !by_name && place < FIELDS.len() {
-            let message = format!("an instruction has {} fields, found {place}", FIELDS.len());
+        let place_of = |cursor: &mut Cursor<'t, 'a>| Ok(field_name(cursor));
+        let (values, unnamed) =
+            self.fields.list(&mut self.cursor, "an instruction", &FIELDS, place_of)?;
+        if let Some(found @ 0..4) = unnamed {
+            let message = format!("an instruction has {} fields, found {found}", FIELDS.len());
             return Err(error(start, message));
         }
         let [code, jt, jf, k] = values.map(Option::unwrap_or_default);
@@ -582,16 +520,16 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
     fn field(&mut self, name: &str) -> Result<u32> {
         self.fields.field(&mut self.cursor, name)
     }
+}
 
-    /// `.code =` in C, `code:` in Rust, `Code:` in Go.
-    fn field_name(&mut self) -> Option<usize> {
-        let (name, length) = match self.cursor.rest() {
-            [dot, name, equals, ..] if dot.is('.') && equals.is('=') => (name, 3),
-            [name, colon, ..] if colon.is(':') => (name, 2),
-            _ => return None,
-        };
-        let place = field_index(name.text)?;
-        self.cursor.skip(length);
-        Some(place)
-    }
+/// `.code =` in C, `code:` in Rust, `Code:` in Go.
+fn field_name(cursor: &mut Cursor<'_, '_>) -> Option<usize> {
+    let (name, length) = match cursor.rest() {
+        [dot, name, equals, ..] if dot.is('.') && equals.is('=') => (name, 3),
+        [name, colon, ..] if colon.is(':') => (name, 2),
+        _ => return None,
+    };
+    let place = field_index(name.text)?;
+    cursor.skip(length);
+    Some(place)
 }

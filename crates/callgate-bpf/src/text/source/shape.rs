@@ -1,16 +1,17 @@
-//! What tokens begin: an instruction, another structure, or a call of the kernel's macros.
+//! What tokens begin: an instruction, another structure, a call of the kernel's macros, or of a library that builds filters.
 
 use super::changed::FIELDS;
-use crate::lexer::{Token, TokenKind};
+use crate::diagnostic::{Diagnostic, error};
+use crate::lexer::Token;
 
 /// Whether an open brace begins an instruction.
 pub(super) fn starts_row(tokens: &[Token<'_>]) -> bool {
-    let is_number = |token: &Token<'_>| matches!(token.kind, TokenKind::Number(_));
+    let is_number = |token: &Token<'_>| token.is_number();
     match tokens {
         [first, ..] if is_number(first) || first.is('(') => true,
         [dot, name, ..] if dot.is('.') => field_index(name.text).is_some(),
         [name, colon, ..] if colon.is(':') => field_index(name.text).is_some(),
-        [name, comma, next, ..] if comma.is(',') && is_number(next) => name.kind == TokenKind::Word,
+        [name, comma, next, ..] if comma.is(',') && is_number(next) => name.is_name(),
         [name, ..] => name.text.starts_with("BPF_") && macro_call(tokens).is_none(),
         [] => false,
     }
@@ -20,7 +21,7 @@ pub(super) fn starts_row(tokens: &[Token<'_>]) -> bool {
 pub(super) fn starts_other_struct(tokens: &[Token<'_>]) -> bool {
     match tokens {
         [dot, name, ..] if dot.is('.') => !name.is('.'),
-        [name, colon, after, ..] => name.kind == TokenKind::Word && colon.is(':') && !after.is(':'),
+        [name, colon, after, ..] => name.is_name() && colon.is(':') && !after.is(':'),
         _ => false,
     }
 }
@@ -42,16 +43,34 @@ pub(super) fn macro_call(tokens: &[Token<'_>]) -> Option<bool> {
     }
 }
 
-/// The last mark of this kind: that of an index or a cast is near, and what is far away is not looked for.
-pub(super) fn last_of(tokens: &[Token<'_>], mark: char) -> Option<usize> {
-    const DISTANCE: usize = 256;
-    let from = tokens.len().saturating_sub(DISTANCE);
-    let near = tokens.get(from..).unwrap_or_default();
-    near.iter().rposition(|token| token.is(mark)).map(|at| from + at)
-}
-
 pub(super) fn field_index(name: &str) -> Option<usize> {
     // `Op` is the code in `bpf.RawInstruction` of Go.
     let name = if name == "Op" { "code" } else { name };
     FIELDS.iter().position(|field| field.eq_ignore_ascii_case(name))
 }
+
+/// An error for a program that calls a library to build its filter, and so contains no instructions.
+pub(in super::super) fn builder(text: &[Token<'_>]) -> Option<Diagnostic> {
+    let named = |token: &Token<'_>| Some((token.position, library(token)?));
+    let (position, (library, help)) = text.iter().find_map(named)?;
+    let message = format!("this program builds its filter with {library} when it runs");
+    Some(error(position, message).help(help))
+}
+
+/// The library that a name is of, and what to do instead of reading its calls.
+fn library(token: &Token<'_>) -> Option<(&'static str, &'static str)> {
+    let name = token.text;
+    let is_libseccomp = name.starts_with("seccomp_rule_add")
+        || matches!(name, "seccomp_init" | "SCMP_SYS" | "scmp_filter_ctx" | "ScmpFilterContext");
+    match name {
+        _ if !token.is_name() => None,
+        _ if is_libseccomp => Some(("libseccomp", EXPORT)),
+        "SeccompFilter" | "SeccompRule" | "SeccompCondition" | "SeccompAction" | "seccompiler" => {
+            Some(("the crate seccompiler", PRINT))
+        }
+        _ => None,
+    }
+}
+
+const EXPORT: &str = "let it write the filter with seccomp_export_bpf(3), or read the filter of the running process (pid:N)";
+const PRINT: &str = "let it print its BpfProgram with `{:?}` and paste that, or read the filter of the running process (pid:N)";

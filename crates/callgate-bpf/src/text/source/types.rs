@@ -54,8 +54,8 @@ impl<'a> Types<'a> {
         after: &[Token<'a>],
         is_inside: bool,
     ) -> usize {
-        let starts = before
-            .is_none_or(|before| before.kind != TokenKind::Word || before.text == "__extension__");
+        let starts =
+            before.is_none_or(|before| !before.is_name() || before.text == "__extension__");
         let (mut depth, mut end) = (0usize, MAX_TYPEDEF.min(after.len()));
         let mut own: Vec<&Token<'a>> = Vec::new();
         for (at, token) in after.iter().enumerate().take(MAX_TYPEDEF) {
@@ -73,7 +73,7 @@ impl<'a> Types<'a> {
         }
         let is_whole = after.get(end).is_some_and(|end| end.is(';'));
         let plain = own.split_last().filter(|(name, words)| {
-            let is_word = |token: &&Token<'_>| token.kind == TokenKind::Word;
+            let is_word = |token: &&Token<'_>| token.is_name();
             is_whole
                 && starts
                 && !is_inside
@@ -95,14 +95,14 @@ impl<'a> Types<'a> {
         // `typedef int (*name)(int);`, or after the members of a structure: the types before the name keep their meaning.
         let function = own.windows(4).find(|tokens| {
             matches!(tokens, [open, star, name, close] if open.is('(') && star.is('*')
-                && name.kind == TokenKind::Word && close.is(')'))
+                && name.is_name() && close.is(')'))
         });
         let names = match (function, own.iter().position(|token| token.is('}'))) {
             (Some([_, _, name, _]), _) => vec![*name],
             (_, Some(brace)) => own.split_off(brace),
             _ => own,
         };
-        let words = names.iter().filter(|token| token.kind == TokenKind::Word);
+        let words = names.iter().filter(|token| token.is_name());
         for word in words.filter(|word| !KEYWORDS.contains(&word.text)) {
             self.defined.insert(word.text, None);
         }
@@ -119,7 +119,7 @@ impl<'a> Types<'a> {
             if is_name && self.single(token.text).is_some() {
                 self.defined.insert(token.text, None);
             }
-            if token.kind != TokenKind::LineEnd {
+            if !token.is_line_end() {
                 before = Some(token);
             }
         }
@@ -135,7 +135,7 @@ impl<'a> Types<'a> {
         }
         let is_type = |token: &Token<'_>| {
             !matches!(token.text, "const" | "volatile")
-                && token.kind == TokenKind::Word
+                && token.is_name()
                 && self.is_word(token.text)
         };
         self.single(name).is_some() && (follows(&['=']) || before.is_some_and(is_type))
@@ -146,7 +146,7 @@ impl<'a> Types<'a> {
         let words: Vec<&str> = tokens
             .iter()
             .take(MAX_WORDS + 1)
-            .take_while(|token| token.kind == TokenKind::Word)
+            .take_while(|token| token.is_name())
             .map(|token| token.text)
             .take_while(|word| self.is_word(word))
             .collect();

@@ -6,19 +6,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::changed::{is_assignment, other_structs};
-use super::declaration::{PROGRAMS, declaration_before, programs};
+use super::changed::{
+    CHANGED, PROGRAMS, declaration_before, has_references, is_assignment, other_structs, programs,
+};
 use super::functions::{
-    global_words, is_constant_pointer, parameter, parameter_name, union_words, words,
+    global_words, is_constant_pointer, is_copy, is_reader, parameter, parameter_name, union_words,
+    words,
 };
 use super::language::is_statement;
 use super::operand::{Operand, Use, Value};
 use super::pairs::{MAX_DEPTH, Pairs, is_size};
 use super::place::Places;
-use super::readers::{is_copy, is_reader};
-use super::references::has_references;
+use crate::cursor::Result;
 use crate::diagnostic::Diagnostic;
-use crate::lexer::{Token, TokenKind, quote};
+use crate::lexer::{Token, quote};
 
 /// How many names the array may have.
 const MAX_NAMES: usize = 64;
@@ -61,17 +62,17 @@ pub(super) enum Origin<'p, 'a> {
 
 /// An error at the first use of an array that may change it.
 pub(super) fn changing_use<'a>(
-    tokens: &[Token<'a>],
+    pairs: &Pairs<'_, 'a>,
     origin: &Origin<'_, 'a>,
 ) -> Option<Diagnostic> {
-    let pairs = Pairs::new(tokens);
-    let (calls, values) = words(&pairs);
+    let tokens = pairs.tokens();
+    let (calls, values) = words(pairs);
     let mut uses = Uses {
-        pairs: &pairs,
+        pairs,
         others: other_structs(tokens),
         programs: programs(tokens),
-        global: global_words(&pairs),
-        unions: union_words(&pairs),
+        global: global_words(pairs),
+        unions: union_words(pairs),
         calls,
         values,
         has_references: has_references(tokens),
@@ -123,10 +124,10 @@ struct Uses<'p, 't, 'a> {
 }
 
 impl<'a> Uses<'_, '_, 'a> {
-    fn find(&mut self, origin: &Origin<'_, 'a>) -> Result<(), Diagnostic> {
+    fn find(&mut self, origin: &Origin<'_, 'a>) -> Result<()> {
         if let Some(at) = self.pairs.too_deep() {
             let what = format!("this is nested in more than {MAX_DEPTH} brackets, the limit");
-            return Err(self.error(at, what));
+            return self.error(at, what);
         }
         match origin {
             Origin::Brace(brace) => self.origin(*brace)?,
@@ -142,12 +143,12 @@ impl<'a> Uses<'_, '_, 'a> {
     }
 
     /// The name whose elements are assigned.
-    fn origin_of_rows(&mut self, places: &Places<'a>) -> Result<(), Diagnostic> {
+    fn origin_of_rows(&mut self, places: &Places<'a>) -> Result<()> {
         self.stores = places.stores.iter().copied().collect();
         let (Some(at), Some(name)) = (places.stores.first().copied(), places.name) else {
             return Ok(());
         };
-        if self.is_member(at) {
+        if self.pairs.is_member(at) {
             return self.add(name, Kind::Member, None, at);
         }
         let is_global = self.global.contains(name);
@@ -160,8 +161,8 @@ impl<'a> Uses<'_, '_, 'a> {
         let from = block.unwrap_or(0);
         for here in from..at {
             let [word, equals, array, end] = self.pairs.slice(here, here + 4) else { continue };
-            let ends = [';', ',', '['].iter().any(|mark| end.is(*mark));
-            if word.text == name && equals.is('=') && ends && array.kind == TokenKind::Word {
+            let ends = end.is_any(";,[");
+            if word.text == name && equals.is('=') && ends && array.is_name() {
                 self.add(array.text, Kind::Variable, block, at)?;
             }
         }
@@ -169,64 +170,61 @@ impl<'a> Uses<'_, '_, 'a> {
     }
 
     /// The name that the array is declared with, or the use of one without a name.
-    fn origin(&mut self, brace: usize) -> Result<(), Diagnostic> {
-        let is = |at: usize, mark| self.pairs.get(at).is_some_and(|token| token.is(mark));
-        if self.pairs.is_literal(brace) {
-            let open = brace.checked_sub(1).and_then(|close| self.pairs.partner(close));
-            let end = self.pairs.partner(brace).unwrap_or(brace) + 1;
+    fn origin(&mut self, brace: usize) -> Result<()> {
+        let pairs = self.pairs;
+        if pairs.is_literal(brace) {
+            let open = brace.checked_sub(1).and_then(|close| pairs.partner(close));
+            let end = pairs.partner(brace).unwrap_or(brace) + 1;
             return self.judge(open.unwrap_or(brace), end, Kind::Variable, brace);
         }
         // `{ { rows } }`: a variable that contains the array, without the names of the members.
         let mut outer = brace;
         let mut is_nested = false;
-        while outer.checked_sub(1).is_some_and(|at| is(at, '{') || is(at, ',')) {
-            let Some(open) = self.pairs.enclosing(outer) else { break };
+        while outer.checked_sub(1).is_some_and(|at| pairs.is(at, '{') || pairs.is(at, ',')) {
+            let Some(open) = pairs.enclosing(outer) else { break };
             (outer, is_nested) = (open, true);
         }
         let Some(mut before) = outer.checked_sub(1) else { return Ok(()) };
-        if is(before, '(') || self.pairs.get(before).is_some_and(|word| is_statement(word.text)) {
-            return Err(self.error(brace, self.what(brace, "this use is not read")));
+        if pairs.is(before, '(') || pairs.get(before).is_some_and(|word| is_statement(word.text)) {
+            return self.refuse(brace, "this use is not read");
         }
-        if is(before, '=') {
+        if pairs.is(before, '=') {
             before = before.saturating_sub(1);
         }
         // `f[2] __attribute__((aligned(8)))`, `(f)[2]`
-        while let Some(open) = self.pairs.partner(before).filter(|open| *open < before) {
-            let word = open.checked_sub(1).and_then(|at| self.pairs.get(at));
-            let is_attribute =
-                word.is_some_and(|word| word.text.starts_with('_') || word.kind != TokenKind::Word);
-            if is(open, '(') && before == open + 2 && !is_attribute {
+        while let Some(open) = pairs.partner(before).filter(|open| *open < before) {
+            let is_attribute = pairs
+                .before(open, 1)
+                .is_some_and(|word| word.text.starts_with('_') || !word.is_name());
+            if pairs.is(open, '(') && before == open + 2 && !is_attribute {
                 before -= 1;
                 break;
             }
-            before = open.saturating_sub(usize::from(is(open, '(')) + 1);
+            before = open.saturating_sub(usize::from(pairs.is(open, '(')) + 1);
         }
-        let Some(name) = self.pairs.get(before).filter(|name| name.kind == TokenKind::Word) else {
+        let Some(name) = pairs.get(before).filter(|name| name.is_name()) else {
             return Ok(());
         };
         self.declared.insert(before);
-        let declaration = declaration_before(self.pairs.tokens(), before);
+        let declaration = declaration_before(pairs.tokens(), before);
         let is_pointer = declaration.iter().any(|token| token.is('*'));
         self.is_const = declaration.iter().any(|token| token.text == "const") && !is_pointer;
-        if !self.is_member(before) {
-            let block = self.pairs.blocks(before).next();
+        if !pairs.is_member(before) {
+            let block = pairs.blocks(before).next();
             let kind = if is_nested { Kind::Container } else { Kind::Variable };
             return self.add(name.text, kind, block, before);
         }
         // The variables that contain it.
         let mut path = vec![name.text];
-        for open in self.pairs.blocks(before) {
+        for open in pairs.blocks(before) {
             let end = open.saturating_sub(1);
-            let start = self
-                .pairs
-                .skip_back(end, NEAR, |token| [';', '{', '}'].iter().any(|mark| token.is(*mark)));
-            let is_name = |at: &usize| {
-                is(end, '=') && self.pairs.get(*at).is_some_and(|t| t.kind == TokenKind::Word)
-            };
+            let start = pairs.skip_back(end, NEAR, |token| token.is_any(";{}"));
+            let is_name =
+                |at: &usize| pairs.is(end, '=') && pairs.get(*at).is_some_and(|t| t.is_name());
             let place = (start..end).rev().find(is_name);
-            if let Some((at, name)) = place.and_then(|at| Some((at, self.pairs.get(at)?))) {
+            if let Some((at, name)) = place.and_then(|at| Some((at, pairs.get(at)?))) {
                 self.declared.insert(at);
-                let block = self.pairs.blocks(open).next();
+                let block = pairs.blocks(open).next();
                 self.add(name.text, Kind::Container, block, before)?;
                 path.insert(0, name.text);
             } else {
@@ -262,55 +260,40 @@ impl<'a> Uses<'_, '_, 'a> {
         is_assignment(self.pairs.slice(end, end + 3)).then_some(is_inside)
     }
 
-    /// Whether a word is the member of a structure here.
-    fn is_member(&self, at: usize) -> bool {
-        let is = |distance, mark| {
-            let token = at.checked_sub(distance).and_then(|at| self.pairs.get(at));
-            token.is_some_and(|token| token.is(mark))
-        };
-        is(1, '.') || (is(1, '>') && is(2, '-'))
-    }
-
     /// Enters a name that is valid in the block that begins at a brace, or everywhere.
-    fn add(
-        &mut self,
-        text: &'a str,
-        kind: Kind,
-        block: Option<usize>,
-        at: usize,
-    ) -> Result<(), Diagnostic> {
+    fn add(&mut self, text: &'a str, kind: Kind, block: Option<usize>, at: usize) -> Result<()> {
         let end = |open| self.pairs.partner(open).unwrap_or(usize::MAX);
         let scope = block.map_or((0, usize::MAX), |open| (open, end(open)));
         self.add_name(Name { text, kind, scope, is_of_program: false }, at)
     }
 
     /// Enters a member of programs.
-    fn add_to_programs(&mut self, text: &'a str, at: usize) -> Result<(), Diagnostic> {
+    fn add_to_programs(&mut self, text: &'a str, at: usize) -> Result<()> {
         let scope = (0, usize::MAX);
         self.add_name(Name { text, kind: Kind::Member, scope, is_of_program: true }, at)
     }
 
-    fn add_name(&mut self, name: Name<'a>, at: usize) -> Result<(), Diagnostic> {
+    fn add_name(&mut self, name: Name<'a>, at: usize) -> Result<()> {
         if self.names.contains(&name) {
             return Ok(());
         }
         if self.names.len() >= MAX_NAMES {
             let what = format!("the array has more than {MAX_NAMES} names here, the limit");
-            return Err(self.error(at, what));
+            return self.error(at, what);
         }
         self.names.push(name);
         Ok(())
     }
 
     /// Classifies the uses of a name.
-    fn follow(&mut self, name: Name<'a>) -> Result<(), Diagnostic> {
+    fn follow(&mut self, name: Name<'a>) -> Result<()> {
         let (from, to) = name.scope;
         (self.is_moved, self.is_given) = (false, false);
         for at in from..to.min(self.pairs.tokens().len()) {
             let Some(token) = self.pairs.get(at) else { break };
-            if token.kind != TokenKind::Word
+            if !token.is_name()
                 || token.text != name.text
-                || self.is_member(at) != (name.kind == Kind::Member)
+                || self.pairs.is_member(at) != (name.kind == Kind::Member)
                 || self.declared.contains(&at)
             {
                 continue;
@@ -319,13 +302,13 @@ impl<'a> Uses<'_, '_, 'a> {
                 Kind::Member if name.is_of_program && self.is_of_other(at) => continue,
                 Kind::Member => match self.base(at) {
                     Some(start) => start,
-                    None => return Err(self.error(at, self.what(at, "this use is not read"))),
+                    None => return self.refuse(at, "this use is not read"),
                 },
                 _ if self.is_declared_here(at) => continue,
                 _ => at,
             };
             match (name.kind, self.changes_container(at)) {
-                (Kind::Container, Some(true)) => return Err(self.changed(at)),
+                (Kind::Container, Some(true)) => return self.changed(at),
                 (Kind::Container, Some(false)) => continue,
                 _ => self.judge(start, at + 1, name.kind, at)?,
             }
@@ -333,7 +316,7 @@ impl<'a> Uses<'_, '_, 'a> {
             let is_given = self.is_given || name.kind == Kind::Member;
             if self.is_moved && is_given && name.kind != Kind::Program {
                 let what = format!("{} is a part of the array here, or later", quote(name.text));
-                return Err(self.error(at, what));
+                return self.error(at, what);
             }
         }
         Ok(())
@@ -341,15 +324,9 @@ impl<'a> Uses<'_, '_, 'a> {
 
     /// Whether a member is that of a variable with another type.
     fn is_of_other(&self, at: usize) -> bool {
-        let dots = 1 + usize::from(
-            at.checked_sub(1)
-                .is_some_and(|dot| self.pairs.get(dot).is_some_and(|token| token.is('>'))),
-        );
-        let base = at.checked_sub(dots + 1).and_then(|base| self.pairs.get(base));
-        base.is_some_and(|base| {
-            base.kind == TokenKind::Word
-                && !self.programs.contains(base.text)
-                && self.others.contains(base.text)
+        let dots = 1 + usize::from(self.pairs.is_before(at, 1, '>'));
+        self.pairs.before(at, dots + 1).is_some_and(|base| {
+            base.is_name() && !self.programs.contains(base.text) && self.others.contains(base.text)
         })
     }
 
@@ -357,28 +334,23 @@ impl<'a> Uses<'_, '_, 'a> {
     fn base(&self, at: usize) -> Option<usize> {
         let mut start = at;
         for _ in 0..NEAR {
-            if !self.is_member(start) {
+            if !self.pairs.is_member(start) {
                 return Some(start);
             }
-            let arrow = self.pairs.get(start - 1).is_some_and(|token| token.is('>'));
+            let arrow = self.pairs.is(start - 1, '>');
             let Some(mut before) = start.checked_sub(2 + usize::from(arrow)) else {
                 return Some(start);
             };
             // `a[1].member`, `f(x)->member`
             while let Some(open) = self.pairs.partner(before).filter(|open| *open < before) {
-                let is_index = self.pairs.get(open).is_some_and(|token| token.is('['));
-                let word = open.checked_sub(1).and_then(|word| self.pairs.get(word));
-                let is_call = word
-                    .is_some_and(|word| word.kind == TokenKind::Word && !is_statement(word.text));
-                before = match is_index || is_call {
-                    true => open.saturating_sub(1),
-                    false => open,
-                };
-                if !is_index && !is_call {
-                    return Some(before);
+                let word = self.pairs.before(open, 1);
+                let is_call = word.is_some_and(|word| word.is_name() && !is_statement(word.text));
+                if !is_call && !self.pairs.is(open, '[') {
+                    return Some(open);
                 }
+                before = open.saturating_sub(1);
             }
-            if self.pairs.get(before).is_none_or(|base| base.kind != TokenKind::Word) {
+            if self.pairs.get(before).is_none_or(|base| !base.is_name()) {
                 // A designator in an initializer.
                 return Some(start - 1);
             }
@@ -390,47 +362,36 @@ impl<'a> Uses<'_, '_, 'a> {
     /// Whether a declaration or a parameter has this name, or a function: words before it that begin a declaration, and
     /// after it what may follow a declarator.
     fn is_declared_here(&self, at: usize) -> bool {
-        let is = |at: usize, mark| self.pairs.get(at).is_some_and(|token| token.is(mark));
-        let before = self.pairs.slice(at.saturating_sub(NEAR), at).iter().rev();
-        let mut types = 0;
-        let mut first = None;
-        for token in before {
-            if token.kind != TokenKind::Word && !token.is('*') {
-                first = Some(token);
-                break;
-            }
-            let is_expression = is_statement(token.text)
+        let pairs = self.pairs;
+        // `else`, `__extension__` are before declarations, too.
+        let ends = |token: &&Token<'_>| {
+            (!token.is_name() && !token.is('*'))
+                || is_statement(token.text)
                 || is_size(token.text)
-                || matches!(token.text, "__real__" | "__imag__" | "asm" | "__asm__");
-            if is_expression {
-                // `else`, `__extension__` are before declarations, too.
-                first = Some(token);
-                break;
-            }
-            types += usize::from(token.kind == TokenKind::Word && token.text != "const");
-        }
-        let starts = first.is_none_or(|first| {
-            [';', '{', '}', '(', ')', ','].iter().any(|mark| first.is(*mark))
-                || first.text == "__extension__"
-        });
+                || matches!(token.text, "__real__" | "__imag__" | "asm" | "__asm__")
+        };
+        let before = || pairs.slice(at.saturating_sub(NEAR), at).iter().rev();
+        let starts = before()
+            .find(ends)
+            .is_none_or(|first| first.is_any(";{}(),") || first.text == "__extension__");
+        let mut words = before().take_while(|token| !ends(token)).filter(|token| token.is_name());
         let mut end = at + 1;
-        if types == 0 || !starts {
-            return is(end, '(') && at.checked_sub(1).is_none_or(|before| !is(before, '*'));
+        if !starts || words.all(|word| word.text == "const") {
+            return pairs.is(end, '(') && !pairs.is_before(at, 1, '*');
         }
-        while let Some(close) = self.pairs.partner(end).filter(|close| *close > end) {
-            if !is(end, '[') {
+        while let Some(close) = pairs.partner(end).filter(|close| *close > end) {
+            if !pairs.is(end, '[') {
                 break;
             }
             end = close + 1;
         }
-        let is_assigned = is(end, '=') && !is(end + 1, '=');
-        is_assigned
-            || [';', ',', ')', ':', '('].iter().any(|mark| is(end, *mark))
-            || self.pairs.get(end).is_some_and(|word| word.text.starts_with('_'))
+        let is_assigned = pairs.is(end, '=') && !pairs.is(end + 1, '=');
+        let next = pairs.get(end);
+        is_assigned || next.is_some_and(|next| next.is_any(";,):(") || next.text.starts_with('_'))
     }
 
     /// Classifies what is done with an operand, and follows where it goes.
-    fn judge(&mut self, start: usize, end: usize, kind: Kind, at: usize) -> Result<(), Diagnostic> {
+    fn judge(&mut self, start: usize, end: usize, kind: Kind, at: usize) -> Result<()> {
         let operand = Operand {
             pairs: self.pairs,
             start,
@@ -448,45 +409,41 @@ impl<'a> Uses<'_, '_, 'a> {
         let is_program = kind == Kind::Program;
         match found {
             Use::Read => Ok(()),
-            Use::Store => Err(self.changed(at)),
+            Use::Store => self.changed(at),
             // What is done with the copy is not known.
             Use::Passed { function, .. } if !is_program && is_copy(function) => {
-                Err(self.error(at, self.what(at, "it is copied elsewhere")))
+                self.refuse(at, "it is copied elsewhere")
             }
             _ if self.is_const => Ok(()),
             Use::Copied(equals, _) if is_program => self.copied(equals, kind, at),
-            Use::Copied(_, Value::Address) => {
-                Err(self.error(at, self.what(at, "its address is taken")))
-            }
+            Use::Copied(_, Value::Address) => self.refuse(at, "its address is taken"),
             Use::Copied(equals, _) => self.copied(equals, kind, at),
             Use::Listed(brace) => match self.is_program(brace) {
                 true => self.of_program(at),
                 false if is_program => Ok(()),
-                false => Err(self.error(at, self.what(at, "a structure has it without a name"))),
+                false => self.refuse(at, "a structure has it without a name"),
             },
             Use::Passed { function, nth } => self.passed(function, nth, kind, at),
             Use::Other if is_program => Ok(()),
-            Use::Other => Err(self.error(at, self.what(at, "this use is not read"))),
+            Use::Other => self.refuse(at, "this use is not read"),
         }
     }
 
     /// Follows the pointer to what an assignment gives it to.
-    fn copied(&mut self, equals: usize, kind: Kind, at: usize) -> Result<(), Diagnostic> {
-        let to = equals
-            .checked_sub(1)
-            .filter(|to| self.pairs.get(*to).is_some_and(|token| token.kind == TokenKind::Word));
-        let Some((to, name)) = to.and_then(|to| Some((to, self.pairs.get(to)?))) else {
+    fn copied(&mut self, equals: usize, kind: Kind, at: usize) -> Result<()> {
+        let to = equals.saturating_sub(1);
+        let Some(name) = self.pairs.before(equals, 1).filter(|name| name.is_name()) else {
             return match kind {
                 Kind::Program => Ok(()),
-                _ => Err(self.error(at, self.what(at, "a pointer to it is stored elsewhere"))),
+                _ => self.refuse(at, "a pointer to it is stored elsewhere"),
             };
         };
-        if self.is_member(to) {
+        if self.pairs.is_member(to) {
             if kind == Kind::Program {
                 return Ok(());
             }
             if self.unions.contains(name.text) {
-                return Err(self.error(at, self.what(at, "a member of a union gets it")));
+                return self.refuse(at, "a member of a union gets it");
             }
             // All programs have the members of one that is followed.
             match self.is_member_of_program(to) {
@@ -495,10 +452,9 @@ impl<'a> Uses<'_, '_, 'a> {
             }
             return self.programs(at);
         }
-        let is_star = |at: usize| self.pairs.get(at).is_some_and(|token| token.is('*'));
         let is_declared = self.is_declared_here(to);
-        if to.checked_sub(1).is_some_and(is_star) && !is_declared {
-            return Err(self.error(at, self.what(at, "a pointer to it is stored elsewhere")));
+        if self.pairs.is_before(to, 1, '*') && !is_declared {
+            return self.refuse(at, "a pointer to it is stored elsewhere");
         }
         let mut blocks = self.pairs.blocks(to);
         let block = if is_declared { blocks.next() } else { blocks.last() };
@@ -508,9 +464,8 @@ impl<'a> Uses<'_, '_, 'a> {
 
     /// Whether a member is that of a variable that is a program, or of the initializer of one.
     fn is_member_of_program(&self, at: usize) -> bool {
-        let arrow = at.checked_sub(1).and_then(|at| self.pairs.get(at)).is_some_and(|t| t.is('>'));
-        let base = at.checked_sub(2 + usize::from(arrow)).and_then(|at| self.pairs.get(at));
-        match base.filter(|base| base.kind == TokenKind::Word) {
+        let dots = 1 + usize::from(self.pairs.is_before(at, 1, '>'));
+        match self.pairs.before(at, dots + 1).filter(|base| base.is_name()) {
             Some(base) => self.programs.contains(base.text) && !self.others.contains(base.text),
             None => self.pairs.enclosing(at).is_some_and(|brace| self.is_program(brace)),
         }
@@ -518,9 +473,8 @@ impl<'a> Uses<'_, '_, 'a> {
 
     /// Whether a brace begins the initializer of a program.
     fn is_program(&self, brace: usize) -> bool {
-        let outer = self.pairs.blocks(brace).last().filter(|open| {
-            open.checked_sub(1).and_then(|at| self.pairs.get(at)).is_some_and(|token| token.is('='))
-        });
+        let outer = self.pairs.blocks(brace).last();
+        let outer = outer.filter(|open| self.pairs.is_before(*open, 1, '='));
         let has_type = |at: usize| {
             declaration_before(self.pairs.tokens(), at)
                 .iter()
@@ -530,14 +484,14 @@ impl<'a> Uses<'_, '_, 'a> {
     }
 
     /// The array is the one of a program.
-    fn of_program(&mut self, at: usize) -> Result<(), Diagnostic> {
+    fn of_program(&mut self, at: usize) -> Result<()> {
         self.add_to_programs("filter", at)?;
         self.add_to_programs("bf_insns", at)?;
         self.programs(at)
     }
 
     /// Enters the variables that are programs.
-    fn programs(&mut self, at: usize) -> Result<(), Diagnostic> {
+    fn programs(&mut self, at: usize) -> Result<()> {
         if std::mem::replace(&mut self.has_programs, true) {
             return Ok(());
         }
@@ -547,19 +501,16 @@ impl<'a> Uses<'_, '_, 'a> {
             }
             let rest = self.pairs.slice(here + 1, usize::MAX);
             let stars = rest.iter().take_while(|token| token.is('*')).count();
-            let Some(name) = rest.get(stars).filter(|name| name.kind == TokenKind::Word) else {
+            let Some(name) = rest.get(stars).filter(|name| name.is_name()) else {
                 continue;
             };
             let open = self.pairs.enclosing(here);
-            let is_head =
-                open.and_then(|open| self.pairs.get(open)).is_some_and(|open| open.is('('));
-            let block = match is_head {
+            let block = match open.filter(|open| self.pairs.is(*open, '(')) {
                 // A parameter, if that is the head of a function with its body.
-                true => open.and_then(|open| self.pairs.partner(open)).map(|close| close + 1),
-                false => self.pairs.blocks(here).next(),
+                Some(open) => self.pairs.partner(open).map(|close| close + 1),
+                None => self.pairs.blocks(here).next(),
             };
-            let is_block = |at: usize| self.pairs.get(at).is_some_and(|open| open.is('{'));
-            if name.text != "const" && block.is_none_or(is_block) {
+            if name.text != "const" && block.is_none_or(|block| self.pairs.is(block, '{')) {
                 self.add(name.text, Kind::Program, block, at)?;
             }
         }
@@ -567,19 +518,12 @@ impl<'a> Uses<'_, '_, 'a> {
     }
 
     /// Follows an argument into the function. A definition in the text comes before what is known of a name.
-    fn passed(
-        &mut self,
-        function: &'a str,
-        nth: usize,
-        kind: Kind,
-        at: usize,
-    ) -> Result<(), Diagnostic> {
+    fn passed(&mut self, function: &'a str, nth: usize, kind: Kind, at: usize) -> Result<()> {
         if self.followed.contains(&(function, nth, kind)) {
             return Ok(());
         }
-        let refused = |uses: &Self| {
-            Err(uses.error(at, uses.what(at, &format!("it is passed to {}", quote(function)))))
-        };
+        let refused =
+            |uses: &Self| uses.refuse(at, &format!("it is passed to {}", quote(function)));
         let open = self.pairs.enclosing(at);
         let is_only = open.and_then(|open| self.pairs.partner(open)).is_some_and(|close| {
             nth == 0 && close.checked_sub(1).is_some_and(|last| self.pairs.commas(last) == 0)
@@ -592,12 +536,10 @@ impl<'a> Uses<'_, '_, 'a> {
         let places = self.calls.get(function).cloned().unwrap_or_default();
         let (mut is_defined, mut is_constant) = (false, false);
         for here in places {
-            let is_head = here.checked_sub(1).is_none_or(|before| {
-                self.pairs.get(before).is_some_and(|token| {
-                    (token.kind == TokenKind::Word && !is_statement(token.text)) || token.is('*')
-                })
-            });
-            let is_head = is_head || self.pairs.enclosing(here).is_none();
+            let is_head = self.pairs.enclosing(here).is_none()
+                || self.pairs.before(here, 1).is_none_or(|token| {
+                    (token.is_name() && !is_statement(token.text)) || token.is('*')
+                });
             let Some(close) = self.pairs.partner(here + 1).filter(|_| is_head) else { continue };
             if close > at && here < at {
                 continue;
@@ -611,11 +553,8 @@ impl<'a> Uses<'_, '_, 'a> {
                 self.add(name, kind, Some(close + 1), at)?;
             } else if self.pairs.enclosing(here).is_none() && here > 0 {
                 // A prototype, or a definition in a form that is not read.
-                if next.is_none_or(|next| !next.is(';') && !next.is(',')) {
-                    let is_attribute = next.is_some_and(|next| next.text.starts_with('_'));
-                    if !is_attribute {
-                        return refused(self);
-                    }
+                if !next.is_some_and(|next| next.is_any(";,") || next.text.starts_with('_')) {
+                    return refused(self);
                 }
                 let tokens = place.map(|(from, to)| self.pairs.slice(from, to));
                 is_constant |= kind != Kind::Program && tokens.is_some_and(is_constant_pointer);
@@ -631,25 +570,23 @@ impl<'a> Uses<'_, '_, 'a> {
         Ok(())
     }
 
-    /// Why the array may not be the filter.
-    fn what(&self, at: usize, why: &str) -> String {
-        let name = self.pairs.get(at).filter(|name| name.kind == TokenKind::Word);
-        let name = name.map_or("the array".to_owned(), |name| quote(name.text).to_string());
-        format!("{name} may be changed here, and then it is not the filter: {why}")
+    /// The array may not be the filter.
+    fn refuse(&self, at: usize, why: &str) -> Result<()> {
+        let name = self.pairs.get(at).filter(|name| name.is_name());
+        let name = name.map_or("the array".to_owned(), |name| quote(name.text));
+        self.error(at, format!("{name} may be changed here, and then it is not the filter: {why}"))
     }
 
-    fn error(&self, at: usize, message: String) -> Diagnostic {
+    fn error(&self, at: usize, message: String) -> Result<()> {
         let position = self.pairs.get(at).map(|token| token.position);
-        Diagnostic::error(position, message).help(
+        Err(Diagnostic::error(position, message).help(
             "paste only the array if this does not change it, or read the running process (pid:N)",
-        )
+        ))
     }
 
-    fn changed(&self, at: usize) -> Diagnostic {
+    fn changed(&self, at: usize) -> Result<()> {
         let position = self.pairs.get(at).map(|token| token.position);
-        let message =
-            "an instruction is changed when the program runs, so the array alone is not the filter";
-        Diagnostic::error(position, message)
-            .help("paste only the array as it is after this, or read the running process (pid:N)")
+        Err(Diagnostic::error(position, CHANGED)
+            .help("paste only the array as it is after this, or read the running process (pid:N)"))
     }
 }
