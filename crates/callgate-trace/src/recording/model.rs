@@ -54,7 +54,12 @@ impl SyscallStats {
 
     /// Whether the value of an argument is known for every occurrence.
     pub fn is_known(&self, arg: usize) -> bool {
-        self.args.get(arg).is_some_and(|values| values.observed() >= self.count)
+        self.known(arg).is_some()
+    }
+
+    /// The values of an argument if they are known for every occurrence.
+    pub(crate) fn known(&self, arg: usize) -> Option<&ArgValues> {
+        self.args.get(arg).filter(|values| values.observed() >= self.count)
     }
 
     /// Adds occurrences of one run whose values are not known.
