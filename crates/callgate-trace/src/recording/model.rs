@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::caveat::Caveat;
-use super::digest::digest;
 use super::evidence::{Evidence, RunRelation};
 use super::labels::CommonLabels;
 use super::limits::MAX_COUNT;
-use super::run::{Run, RunId, combined_caveats};
+use super::run::{Run, RunId, combined_caveats, digest};
 use super::syscall::SyscallId;
 use super::values::ArgValues;
 
