@@ -6,9 +6,9 @@ use crate::code::Scan;
 use crate::error::{ElfError, ElfErrorKind};
 use crate::image::{Image, Machine, SymbolKind};
 use crate::limits::MAX_FILES;
-use crate::naming::Names;
 use crate::numbers::{self, Place, Unknown};
-use crate::reach::{self, FunctionId, Linkage, Reach, Roots};
+use crate::program::{FunctionId, Program};
+use crate::reach::{self, Linkage, Reach, Roots};
 use crate::remark::{self, Remark};
 
 /// Places of one syscall that are listed.
@@ -111,10 +111,11 @@ pub fn analyze(files: Vec<File>) -> Result<Analysis, ElfError> {
     }
     let scans = images.iter().map(Scan::of).collect::<Result<Vec<Scan>, ElfError>>()?;
     let linkage = Linkage::of(&images);
-    let reach = reach::walk(&images, &scans, &linkage, &roots);
-    let numbers = numbers::numbers(&images, &scans, &reach);
+    let program = Program { images: &images, scans: &scans };
+    let reach = reach::walk(program, &linkage, &roots);
+    let numbers = numbers::numbers(program, &reach);
 
-    let names = Names::of(&images, &scans);
+    let names = Names::of(program);
     let site = |place: &Place| Site {
         file: names.file(place.function).to_owned(),
         function: names.function(place.function),
@@ -136,65 +137,58 @@ pub fn analyze(files: Vec<File>) -> Result<Analysis, ElfError> {
             Unknown::Size => "the function is too large to follow its values",
         },
     });
-    let mut analysis = Analysis {
+    let mut remarks = remarks(program, &reach, &linkage, roots.loader, &names);
+    let others = numbers.others.iter();
+    remarks.extend(others.map(|place| Remark::OtherArchitecture { place: names.place(*place) }));
+    Ok(Analysis {
         machine,
         calls: calls.collect(),
         unresolved: unresolved.collect(),
-        remarks: Vec::new(),
+        remarks,
         functions: scans.iter().map(|scan| scan.functions.len()).sum(),
         reachable: reach.functions().count(),
-    };
-    analysis.remarks = remarks(&images, &scans, &reach, &linkage, &roots, &names);
-    let others = numbers.others.iter();
-    analysis
-        .remarks
-        .extend(others.map(|place| Remark::OtherArchitecture { place: names.place(*place) }));
-    Ok(analysis)
+    })
 }
 
 /// The functions from an entry point to a function.
 fn callers(reach: &Reach, names: &Names<'_>, function: FunctionId) -> Vec<(String, String)> {
     let mut via = Vec::new();
     let mut seen = BTreeSet::from([function]);
-    let mut current = reach.cause(function).and_then(|cause| cause.from);
+    let mut current = reach.cause(function).flatten();
     while let Some(id) = current {
         if via.len() >= MAX_CALLERS || !seen.insert(id) {
             break;
         }
         via.push((names.file(id).to_owned(), names.function(id)));
-        current = reach.cause(id).and_then(|cause| cause.from);
+        current = reach.cause(id).flatten();
     }
     via.reverse();
     via
 }
 
 fn remarks(
-    images: &[Image],
-    scans: &[Scan],
+    program: Program<'_>,
     reach: &Reach,
     linkage: &Linkage,
-    roots: &Roots,
+    loader: Option<usize>,
     names: &Names<'_>,
 ) -> Vec<Remark> {
+    let images = program.images;
     let mut remarks = BTreeSet::new();
     for (name, number) in &reach.imports {
-        let file = images.get(*number).map_or("", Image::name);
+        let file = images.get(*number).map_or("", |image| &image.name);
         // The C library itself loads modules only for what its callers ask for.
-        if roots.loader != Some(*number) {
+        if loader != Some(*number) {
             remarks.extend(remark::of_import(name, file));
         }
     }
     // A static program has its functions in itself; they are known if it is not stripped.
-    for (image, scan) in
-        images.iter().zip(scans).filter(|(image, _)| image.layout.dynamic.is_none())
-    {
+    for (image, scan) in program.files().filter(|(image, _)| image.layout.dynamic.is_none()) {
         for symbol in image.debug.all.iter().filter(|symbol| symbol.is_defined) {
             let name = image.debug.name(&image.layout, symbol.name).unwrap_or_default();
-            let function = scan
-                .function_at(symbol.address)
-                .map(|function| FunctionId { image: 0, function: function as u32 });
+            let function = scan.function_at(symbol.address);
             if symbol.kind == SymbolKind::Function
-                && function.is_some_and(|id| reach.is_reachable(id))
+                && function.is_some_and(|function| reach.is_reachable(FunctionId::new(0, function)))
             {
                 remarks.extend(remark::of_import(name, &image.name));
             }
@@ -206,12 +200,9 @@ fn remarks(
     let mappers: BTreeSet<FunctionId> = ["mmap", "mmap64", "mprotect", "pkey_mprotect"]
         .into_iter()
         .flat_map(|name| linkage.named(images, name))
-        .filter_map(|(definition, ..)| {
-            let function = scans.get(definition.image)?.function_at(definition.address)?;
-            Some(FunctionId { image: definition.image as u32, function: function as u32 })
-        })
+        .filter_map(|(definition, ..)| program.function_at(definition.image, definition.address))
         .collect();
-    let places = numbers::executable(images, scans, reach, &mappers);
+    let places = numbers::executable(program, reach, &mappers);
     remarks.extend(
         places.into_iter().map(|place| Remark::ExecutableMemory { place: names.place(place) }),
     );
@@ -233,4 +224,84 @@ fn remarks(
         }
     }
     remarks.into_iter().collect()
+}
+
+/// Functions by address: start, end, and where the name is.
+type Entry = (u64, u64, bool, u32);
+
+/// Finds the names of functions.
+#[derive(Debug)]
+struct Names<'a> {
+    program: Program<'a>,
+    /// The functions of each file, sorted.
+    entries: Vec<Vec<Entry>>,
+}
+
+impl<'a> Names<'a> {
+    fn of(program: Program<'a>) -> Names<'a> {
+        let entries = program.images.iter().map(|image| {
+            let debug = image.debug.all.iter().map(|symbol| (symbol, true));
+            let all = image.exports.all.iter().map(|symbol| (symbol, false)).chain(debug);
+            let functions = all.filter(|(symbol, _)| {
+                symbol.is_defined
+                    && matches!(symbol.kind, SymbolKind::Function | SymbolKind::Resolver)
+            });
+            let mut entries: Vec<Entry> = functions
+                .map(|(symbol, is_debug)| {
+                    let end = symbol.address.saturating_add(symbol.size.max(1));
+                    (symbol.address, end, is_debug, symbol.name)
+                })
+                .collect();
+            entries.sort_unstable();
+            // Aliases: the shortest name is that of the documentation.
+            let length = |entry: &Entry| name_of(image, entry).map_or(usize::MAX, underscored);
+            entries.sort_by_key(|entry| (entry.0, length(entry)));
+            entries.dedup_by_key(|entry| entry.0);
+            entries
+        });
+        Names { program, entries: entries.collect() }
+    }
+
+    /// The name of the function with an address, without its version; or its address.
+    fn function(&self, id: FunctionId) -> String {
+        let Some((image, _, function)) = self.program.function(id) else { return String::new() };
+        let start = function.start;
+        let named = self.entries.get(id.image as usize).and_then(|entries| {
+            let after = entries.partition_point(|entry| entry.0 <= start);
+            let entry = entries.get(after.checked_sub(1)?)?;
+            (start < entry.1).then(|| name_of(image, entry)).flatten()
+        });
+        named.map_or_else(|| format!("{start:#x}"), printable)
+    }
+
+    fn file(&self, id: FunctionId) -> &'a str {
+        self.program.file(id.image as usize).map_or("", |(image, _)| image.name.as_str())
+    }
+
+    /// How far a place is from the start of its function.
+    fn offset(&self, place: Place) -> u64 {
+        let function = self.program.function(place.function);
+        function.map_or(0, |(.., function)| place.at.saturating_sub(function.start))
+    }
+
+    /// `libc.so.6: openat64+0x4f`.
+    fn place(&self, place: Place) -> String {
+        let (file, function) = (self.file(place.function), self.function(place.function));
+        format!("{file}: {function}+{:#x}", self.offset(place))
+    }
+}
+
+fn name_of<'a>(image: &'a Image, entry: &Entry) -> Option<&'a str> {
+    let table = if entry.2 { &image.debug } else { &image.exports };
+    table.name(&image.layout, entry.3).filter(|name| !name.is_empty())
+}
+
+/// Names with underscores at the start are internal.
+fn underscored(name: &str) -> usize {
+    name.len() + 100 * name.bytes().take_while(|byte| *byte == b'_').count()
+}
+
+/// A name from an untrusted file, safe to print.
+fn printable(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(120).collect()
 }

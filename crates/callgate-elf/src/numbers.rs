@@ -6,9 +6,10 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::code::{Convention, Reference, ReferenceKind, Reg, Scan};
+use crate::code::{Convention, Reference, ReferenceKind, Reg};
 use crate::image::{Image, SymbolKind, Target};
-use crate::reach::{Call, FunctionId, Reach, Units};
+use crate::program::{FunctionId, Program};
+use crate::reach::{Call, Reach, Units};
 use crate::values::{Atom, Budget, FunctionValues, Pointer, Returns, State, Value};
 
 /// A place in the code.
@@ -42,8 +43,7 @@ pub(crate) struct Numbers {
 type User = (FunctionId, Vec<Reference>);
 
 struct Search<'a> {
-    images: &'a [Image],
-    scans: &'a [Scan],
+    program: Program<'a>,
     reach: &'a Reach,
     budget: Budget,
     numbers: Numbers,
@@ -65,8 +65,8 @@ struct Search<'a> {
 const MAX_KEPT: usize = 512;
 
 /// Finds the numbers of all syscalls of reachable functions.
-pub(crate) fn numbers(images: &[Image], scans: &[Scan], reach: &Reach) -> Numbers {
-    let mut search = Search::new(images, scans, reach);
+pub(crate) fn numbers(program: Program<'_>, reach: &Reach) -> Numbers {
+    let mut search = Search::new(program, reach);
     for id in reach.functions() {
         search.function(id);
     }
@@ -80,10 +80,9 @@ pub(crate) fn numbers(images: &[Image], scans: &[Scan], reach: &Reach) -> Number
 }
 
 impl<'a> Search<'a> {
-    fn new(images: &'a [Image], scans: &'a [Scan], reach: &'a Reach) -> Search<'a> {
+    fn new(program: Program<'a>, reach: &'a Reach) -> Search<'a> {
         Search {
-            images,
-            scans,
+            program,
             reach,
             budget: Budget::new(),
             numbers: Numbers::default(),
@@ -91,32 +90,24 @@ impl<'a> Search<'a> {
             open: Vec::new(),
             values: FxHashMap::default(),
             users: FxHashMap::default(),
-            units: Units::of(images, scans, reach),
-            returns: Returns::new(images, scans, reach),
-            repeated: repeated(images, scans),
+            units: Units::of(program, reach),
+            returns: Returns::new(program, reach),
+            repeated: repeated(program),
         }
     }
 
     /// The syscalls of a function.
     fn function(&mut self, id: FunctionId) {
-        let Some(scan) = self.scans.get(id.image as usize) else { return };
-        let Some(function) = scan.functions.get(id.function as usize) else { return };
+        let Some((image, scan, function)) = self.program.function(id) else { return };
+        let number = Convention::of(image.machine).number;
         for reference in scan.references(function) {
             let place = Place { function: id, at: reference.at };
             match reference.kind {
                 ReferenceKind::Syscall => {
-                    let value = self.state(id, |values| values.before(reference.at));
-                    match value {
-                        Some(state) => {
-                            let machine = self.images.get(id.image as usize).map(|i| i.machine);
-                            let number = machine.map(|machine| Convention::of(machine).number);
-                            let value =
-                                number.map_or(Value::Unknown, |number| state.register(number));
-                            self.add(place, &value);
-                        }
-                        None => {
-                            self.numbers.unknown.insert((place, Unknown::Size));
-                        }
+                    let state = self.state(id, |values| values.before(reference.at));
+                    match state {
+                        Some(state) => self.add(place, &state.register(number)),
+                        None => self.unknown(place, Unknown::Size),
                     }
                 }
                 ReferenceKind::OtherSyscall => {
@@ -134,7 +125,7 @@ impl<'a> Search<'a> {
         let is_alone = members.len() == 1;
         for member in members {
             // Another part of the unit may be entered from elsewhere, and never come here.
-            let entries = self.units.entries(self.scans, member);
+            let entries = self.units.entries(self.program, member);
             let leads = self.state(member, |values| {
                 Some(entries.iter().any(|entry| values.reaches(*entry, at)))
             });
@@ -143,7 +134,7 @@ impl<'a> Search<'a> {
             }
             if reach.pointed.contains(&member) && self.pointers(first, member, atom).is_none() {
                 let at = entries.first().copied().unwrap_or_default();
-                self.numbers.unknown.insert((Place { function: member, at }, Unknown::Pointer));
+                self.unknown(Place { function: member, at }, Unknown::Pointer);
             }
             let calls = &reach.calls;
             let start = calls.partition_point(|call| call.callee < member);
@@ -189,7 +180,7 @@ impl<'a> Search<'a> {
     /// structure, which is the next argument: the usual form of a callback with its context. So setuid(2) of musl
     /// reaches all threads.
     fn beside(&mut self, caller: FunctionId, at: u64, register: Reg, atom: Atom) -> Option<Value> {
-        let image = self.images.get(caller.image as usize)?;
+        let (image, _) = self.program.file(caller.image as usize)?;
         let arguments = Convention::of(image.machine).arguments;
         let Atom::Behind(read, offset) = atom else { return None };
         let mut after = arguments.iter().skip_while(|argument| **argument != register).skip(1);
@@ -205,7 +196,7 @@ impl<'a> Search<'a> {
     /// What a caller passes to a unit.
     fn caller(&mut self, first: FunctionId, call: &Call, atom: Atom) {
         let place = Place { function: call.caller, at: call.at };
-        let Some(image) = self.images.get(call.caller.image as usize) else { return };
+        let Some((image, _)) = self.program.file(call.caller.image as usize) else { return };
         let convention = Convention::of(image.machine);
         let is_inside = self.units.first(call.caller) == first;
         let found = self.state(call.caller, |values| {
@@ -222,9 +213,7 @@ impl<'a> Search<'a> {
         match found {
             Some(Some(value)) => self.add(place, &value),
             Some(None) => {}
-            None => {
-                self.numbers.unknown.insert((place, Unknown::Size));
-            }
+            None => self.unknown(place, Unknown::Size),
         }
     }
 
@@ -232,11 +221,7 @@ impl<'a> Search<'a> {
     /// word; otherwise the code is not executed. The handler by which setuid(2) reaches all threads of glibc gets its number
     /// in this way, also in programs without setuid(2).
     fn shared(&mut self, id: FunctionId, address: u64, offset: i64) {
-        let number = id.image as usize;
-        let (Some(image), Some(scan)) = (self.images.get(number), self.scans.get(number)) else {
-            return;
-        };
-        let Some(function) = scan.functions.get(id.function as usize) else { return };
+        let Some((image, scan, function)) = self.program.function(id) else { return };
         let place = Place { function: id, at: function.start };
         let users = match self.users.get(&(id.image, address)) {
             Some(users) => users.clone(),
@@ -244,14 +229,11 @@ impl<'a> Search<'a> {
                 // All code is decoded, which takes less time than to execute it.
                 let sizes = scan.functions.iter().map(|one| one.end.saturating_sub(one.start));
                 if self.budget.spend(sizes.sum::<u64>() / 16).is_none() {
-                    self.numbers.unknown.insert((place, Unknown::Size));
-                    return;
+                    return self.unknown(place, Unknown::Size);
                 }
                 let users = scan.users_of(image, address).into_iter();
                 let users = users
-                    .map(|(function, takes)| {
-                        (FunctionId { image: id.image, function: function as u32 }, takes)
-                    })
+                    .map(|(function, takes)| (id.beside(function as u32), takes))
                     .filter(|(user, _)| self.reach.is_reachable(*user));
                 let users: Rc<[User]> = users.collect();
                 self.users.insert((id.image, address), users.clone());
@@ -284,24 +266,24 @@ impl<'a> Search<'a> {
             || !image.relocations_in(word.start, word.end).is_empty()
             || image.layout.u64(address).is_some_and(|word| word != 0)
         {
-            self.numbers.unknown.insert((place, Unknown::Value));
+            self.unknown(place, Unknown::Value);
         }
         // If nothing reachable stores an address, the word is zero, and the code does not read behind it.
         for (user, _) in users.iter() {
             let user = *user;
             let Some(stores) = self.state(user, |values| Some(values.stores_to(address))) else {
-                self.numbers.unknown.insert((place, Unknown::Value));
+                self.unknown(place, Unknown::Value);
                 continue;
             };
             for (value, state) in stores {
                 if value == Value::constant(0) {
                     continue;
                 }
-                let start = scan.functions.get(user.function as usize).map(|user| user.start);
+                let start = self.program.function(user).map(|(.., user)| user.start);
                 let place = Place { function: user, at: start.unwrap_or_default() };
                 // Who finds the address in the word may change what is behind it; this is what is there at first.
                 self.add(place, &behind(image, &state, &value, offset));
-                self.numbers.unknown.insert((place, Unknown::Value));
+                self.unknown(place, Unknown::Value);
             }
         }
     }
@@ -329,13 +311,13 @@ impl<'a> Search<'a> {
         if self.values.len() > MAX_KEPT {
             self.values.clear();
         }
-        let (images, scans, budget) = (self.images, self.scans, &mut self.budget);
+        let (program, budget) = (self.program, &mut self.budget);
         let (units, returns) = (&self.units, &mut self.returns);
         let (reach, repeated) = (self.reach, &self.repeated);
         let first = units.first(id);
         let values = self.values.entry(first).or_insert_with(|| {
-            let image = images.get(id.image as usize)?;
-            let unit = units.unit(image, scans.get(id.image as usize)?, first);
+            let (image, _) = program.file(id.image as usize)?;
+            let unit = units.unit(program, first);
             let members = units.members(first);
             let mut final_calls: Vec<u64> =
                 members.into_iter().flat_map(|member| returns.final_calls(member)).collect();
@@ -349,12 +331,13 @@ impl<'a> Search<'a> {
         get(values.as_ref()?)
     }
 
+    fn unknown(&mut self, place: Place, why: Unknown) {
+        self.numbers.unknown.insert((place, why));
+    }
+
     /// Adds the values that a number may have.
     fn add(&mut self, place: Place, value: &Value) {
-        let Some(atoms) = value.atoms() else {
-            self.numbers.unknown.insert((place, Unknown::Value));
-            return;
-        };
+        let Some(atoms) = value.atoms() else { return self.unknown(place, Unknown::Value) };
         for atom in atoms {
             match *atom {
                 Atom::Const(number) => {
@@ -366,13 +349,9 @@ impl<'a> Search<'a> {
                             self.numbers.known.entry(number).or_default().insert(place);
                         }
                     }
-                    None => {
-                        self.numbers.unknown.insert((place, Unknown::Value));
-                    }
+                    None => self.unknown(place, Unknown::Value),
                 },
-                Atom::Frame(_) | Atom::Word(_) => {
-                    self.numbers.unknown.insert((place, Unknown::Value));
-                }
+                Atom::Frame(_) | Atom::Word(_) => self.unknown(place, Unknown::Value),
                 atom @ (Atom::Entry(_)
                 | Atom::EntryStack(_)
                 | Atom::Behind(..)
@@ -388,7 +367,7 @@ impl<'a> Search<'a> {
 
     /// The protection that a call of mmap or mprotect asks for.
     fn protection(&mut self, call: &Call) -> Option<Value> {
-        let image = self.images.get(call.caller.image as usize)?;
+        let (image, _) = self.program.file(call.caller.image as usize)?;
         let argument = Convention::of(image.machine).third_argument;
         self.state(call.caller, |values| Some(values.before(call.at)?.register(argument)))
     }
@@ -418,17 +397,15 @@ fn argument(
 }
 
 /// The functions that may return twice.
-fn repeated(images: &[Image], scans: &[Scan]) -> FxHashSet<FunctionId> {
+fn repeated(program: Program<'_>) -> FxHashSet<FunctionId> {
     const NAMES: [&str; 4] = ["setjmp", "sigsetjmp", "vfork", "getcontext"];
     let mut found = FxHashSet::default();
-    for (number, (image, scan)) in images.iter().zip(scans).enumerate() {
+    for (number, image) in program.images.iter().enumerate() {
         for symbols in [&image.exports, &image.debug] {
             for symbol in symbols.all.iter().filter(|symbol| symbol.is_defined) {
                 let name = symbols.name(&image.layout, symbol.name).unwrap_or_default();
-                if NAMES.contains(&name.trim_start_matches('_'))
-                    && let Some(function) = scan.function_at(symbol.address)
-                {
-                    found.insert(FunctionId { image: number as u32, function: function as u32 });
+                if NAMES.contains(&name.trim_start_matches('_')) {
+                    found.extend(program.function_at(number, symbol.address));
                 }
             }
         }
@@ -461,13 +438,12 @@ fn behind(image: &Image, state: &State, pointer: &Value, offset: i64) -> Value {
 
 /// The calls of these functions that ask for executable memory (PROT_EXEC).
 pub(crate) fn executable(
-    images: &[Image],
-    scans: &[Scan],
+    program: Program<'_>,
     reach: &Reach,
     functions: &BTreeSet<FunctionId>,
 ) -> Vec<Place> {
     const PROT_EXEC: u64 = 4;
-    let mut search = Search::new(images, scans, reach);
+    let mut search = Search::new(program, reach);
     let mut found = Vec::new();
     for call in reach.calls.iter().filter(|call| functions.contains(&call.callee)) {
         // The C library and the loader map libraries.

@@ -3,7 +3,7 @@
 //! Addresses are computed by two instructions: ADRP for a page of 4 KiB, then ADD, LDR or STR with the rest. The second
 //! one usually follows the first one, but may be in another block; then all pages of the register in the function count.
 
-use super::aarch64_form::{Form, form};
+use super::aarch64_form::{Access, Form, form};
 use super::aarch64_insn::written;
 use super::reference::{End, Reference, ReferenceKind as Kind};
 use crate::image::Image;
@@ -96,9 +96,11 @@ pub(super) fn scan(
                 set(&mut known, to, sum);
                 continue;
             }
-            Form::Load { to, base, offset, size: 8, writeback: false, .. }
-                if get(&known, base).is_some() && to < 31 =>
-            {
+            Form::Load {
+                to,
+                access: Access { base, offset, size: 8, writeback: false, .. },
+                ..
+            } if get(&known, base).is_some() && to < 31 => {
                 let base = get(&known, base).unwrap_or_default();
                 let target = base.wrapping_add(offset as u64);
                 set(&mut known, to, None);
@@ -107,14 +109,16 @@ pub(super) fn scan(
                 }
                 continue;
             }
-            Form::Load { base, offset, size, writeback: false, .. }
-            | Form::LoadPair { base, offset, size, writeback: false, .. }
-            | Form::Store { base, offset, size, writeback: false, .. } => {
+            Form::Load { access, .. }
+            | Form::LoadPair { access, .. }
+            | Form::Store { access, .. }
+                if !access.writeback =>
+            {
                 let is_pair =
                     matches!(form, Form::LoadPair { .. } | Form::Store { second: Some(_), .. });
-                let size = if is_pair { 2 * size } else { size };
-                for base in bases(&pages, &known, base) {
-                    let target = base.wrapping_add(offset as u64);
+                let size = if is_pair { 2 * access.size } else { access.size };
+                for base in bases(&pages, &known, access.base) {
+                    let target = base.wrapping_add(access.offset as u64);
                     refer(Kind::Memory, target, size);
                 }
             }

@@ -61,30 +61,18 @@ pub(super) enum Form {
     },
     Load {
         to: u8,
-        base: u8,
-        offset: i64,
-        size: u8,
         signed: bool,
-        writeback: bool,
-        post: bool,
+        access: Access,
     },
     LoadPair {
         first: u8,
         second: u8,
-        base: u8,
-        offset: i64,
-        size: u8,
-        writeback: bool,
-        post: bool,
+        access: Access,
     },
     Store {
         from: u8,
         second: Option<u8>,
-        base: u8,
-        offset: i64,
-        size: u8,
-        writeback: bool,
-        post: bool,
+        access: Access,
     },
     LoadLiteral {
         to: u8,
@@ -99,6 +87,19 @@ pub(super) enum Form {
     Trap,
     Syscall,
     Other,
+}
+
+/// The memory of a load or a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Access {
+    pub(super) base: u8,
+    pub(super) offset: i64,
+    /// Of each register, in bytes.
+    pub(super) size: u8,
+    /// Whether the offset is added to the base.
+    pub(super) writeback: bool,
+    /// Whether it is added only afterwards.
+    pub(super) post: bool,
 }
 
 /// How CSEL (Same), CSINC, CSINV and CSNEG alter the second register.
@@ -261,16 +262,13 @@ fn memory(word: u32, at: u64) -> Form {
         };
         let offset = signed(bits(word, 15, 7), 7) * i64::from(size);
         let (writeback, post) = (bits(word, 23, 2) & 1 == 1, bits(word, 23, 2) == 1);
+        let access = Access { base, offset, size, writeback, post };
         let second = reg(word, 10);
         return match (bits(word, 22, 1), is_vector) {
-            (1, false) => Form::LoadPair { first: to, second, base, offset, size, writeback, post },
-            (0, false) => {
-                Form::Store { from: to, second: Some(second), base, offset, size, writeback, post }
-            }
+            (1, false) => Form::LoadPair { first: to, second, access },
+            (0, false) => Form::Store { from: to, second: Some(second), access },
             // Vectors: only the memory matters.
-            (_, _) => {
-                Form::Store { from: 32, second: Some(32), base, offset, size, writeback, post }
-            }
+            (_, _) => Form::Store { from: 32, second: Some(32), access },
         };
     }
     let (size, opc) = (bits(word, 30, 2), bits(word, 22, 2));
@@ -287,17 +285,12 @@ fn memory(word: u32, at: u64) -> Form {
         },
         _ => return Form::Other,
     };
+    let access = Access { base, offset, size: bytes, writeback, post };
     match (is_vector, opc) {
-        (true, _) => {
-            Form::Store { from: 32, second: None, base, offset, size: bytes, writeback, post }
-        }
-        (false, 0) => {
-            Form::Store { from: to, second: None, base, offset, size: bytes, writeback, post }
-        }
+        (true, _) => Form::Store { from: 32, second: None, access },
+        (false, 0) => Form::Store { from: to, second: None, access },
         // PRFM.
         (false, 2) if size == 3 => Form::Nop,
-        (false, opc) => {
-            Form::Load { to, base, offset, size: bytes, signed: opc >= 2, writeback, post }
-        }
+        (false, opc) => Form::Load { to, signed: opc >= 2, access },
     }
 }

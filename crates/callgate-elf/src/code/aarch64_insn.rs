@@ -2,7 +2,7 @@
 //! that they write matter.
 
 use super::aarch64_flags::{flags, test};
-use super::aarch64_form::{Altered, Form, SP, bits, form};
+use super::aarch64_form::{Access, Altered, Form, SP, bits, form};
 use super::insn::{BinaryOp, Callee, Effect, Flow, Insn, Part, Place, Source, Through};
 
 /// Registers that a call may change: x0 to x18 and x30.
@@ -11,7 +11,7 @@ const CALL_CLOBBERED: u32 = 0x4007_ffff;
 /// The registers that an instruction writes, as a set of bits.
 pub(super) fn written(form: &Form, word: u32) -> u32 {
     let bit = |register: u8| 1_u32.checked_shl(register.into()).unwrap_or(0);
-    let back = |writeback: bool, base: u8| if writeback { bit(base) } else { 0 };
+    let back = |access: Access| if access.writeback { bit(access.base) } else { 0 };
     // Register 31 is the zero register for most instructions.
     let plain = |register: u8| bit(register) & !(1 << SP);
     match *form {
@@ -22,13 +22,10 @@ pub(super) fn written(form: &Form, word: u32) -> u32 {
         | Form::Move { to, .. }
         | Form::Select { to, .. }
         | Form::LoadLiteral { to, .. } => plain(to),
-        Form::AddImmediate { to, .. } => bit(to),
-        Form::Logic { to, .. } => bit(to),
-        Form::Load { to, base, writeback, .. } => plain(to) | back(writeback, base),
-        Form::LoadPair { first, second, base, writeback, .. } => {
-            plain(first) | plain(second) | back(writeback, base)
-        }
-        Form::Store { base, writeback, .. } => back(writeback, base),
+        Form::AddImmediate { to, .. } | Form::Logic { to, .. } => bit(to),
+        Form::Load { to, access, .. } => plain(to) | back(access),
+        Form::LoadPair { first, second, access } => plain(first) | plain(second) | back(access),
+        Form::Store { access, .. } => back(access),
         Form::Call(_) | Form::CallRegister(_) => CALL_CLOBBERED,
         Form::Syscall => 1,
         Form::Other => other_writes(word),
@@ -149,83 +146,73 @@ fn is_clearing(word: u32) -> bool {
 pub(super) fn insn(word: u32, at: u64) -> Insn {
     let form = form(word, at);
     let mut insn = Insn::new(at, 4);
-    let source =
-        |register: u8| if register >= SP { Source::Const(0) } else { Source::Reg(register) };
     let plain = |register: u8| (register != SP).then_some(register);
     match form {
         Form::Page { to, page: value }
         | Form::Address { to, address: value }
         | Form::Set { to, value } => {
-            insn.set(plain(to), Effect::mov(to, Source::Const(value), true));
+            let effect = Effect::Move { to: Part::whole(to), from: Source::Const(value) };
+            insn.set(plain(to), effect);
         }
         Form::AddImmediate { to, from, value, wide } => {
-            insn.push(Effect::binary(
-                BinaryOp::Add,
-                to,
-                Source::Reg(from),
-                Source::Const(value),
-                wide,
-            ));
+            let (to, left) = (Part::of_width(to, wide), Source::Reg(from));
+            let right = Source::Const(value);
+            insn.push(Effect::Binary { op: BinaryOp::Add, to, left, right });
         }
         Form::Insert { to, value, shift } => {
             let keep = !(0xffff_u64 << shift);
             let add = u64::from(value) << shift;
-            insn.set(
-                plain(to),
-                Effect::binary(BinaryOp::And, to, Source::Reg(to), Source::Const(keep), true),
-            );
-            insn.set(
-                plain(to),
-                Effect::binary(BinaryOp::Or, to, Source::Reg(to), Source::Const(add), true),
-            );
+            for (op, value) in [(BinaryOp::And, keep), (BinaryOp::Or, add)] {
+                let (left, right) = (Source::Reg(to), Source::Const(value));
+                insn.set(plain(to), Effect::Binary { op, to: Part::whole(to), left, right });
+            }
         }
-        Form::Move { to, from, wide } => insn.set(plain(to), Effect::mov(to, source(from), wide)),
+        Form::Move { to, from, wide } => {
+            let effect = Effect::Move { to: Part::of_width(to, wide), from: source(from) };
+            insn.set(plain(to), effect);
+        }
         Form::Logic { to, from, value, op, wide } => {
-            insn.push(Effect::binary(op, to, source(from), Source::Const(value), wide));
+            let (left, right) = (source(from), Source::Const(value));
+            insn.push(Effect::Binary { op, to: Part::of_width(to, wide), left, right });
         }
         Form::Select { to, first, second, altered, wide } => {
-            let effect = select(to, first, second, altered, wide);
+            let effect = select(Part::of_width(to, wide), first, second, altered);
             // One of them may be passed on.
             if matches!(effect, Effect::Forget(_)) {
                 insn.reads = (1 << first | 1 << second) & !(1 << SP);
             }
             insn.set(plain(to), effect);
         }
-        Form::Load { to, base, offset, size, signed, writeback, post } => {
-            let used = if post { 0 } else { offset };
-            let place = Place::at(base, used);
-            insn.set(plain(to), Effect::Load { to, place, size });
+        Form::Load { to, signed, access } => {
+            let size = access.size;
+            insn.set(plain(to), load(to, access.place(0), size));
             if signed {
                 let wide = bits(word, 22, 2) == 2;
-                insn.set(plain(to), Effect::Extend { to, size, wide });
+                insn.set(plain(to), Effect::Extend { to: Part::of_width(to, wide), size });
             }
-            writes_back(&mut insn, base, offset, writeback);
+            writes_back(&mut insn, access);
         }
-        Form::LoadPair { first, second, base, offset, size, writeback, post } => {
-            let used = if post { 0 } else { offset };
-            let next = used + i64::from(size);
+        Form::LoadPair { first, second, access } => {
+            let mut loads = [(first, access.place(0)), (second, access.place(1))];
             // If the first register is the base, the second load must come first.
-            let loads = [(first, used), (second, next)];
-            let order = if first == base { [1, 0] } else { [0, 1] };
-            for (to, offset) in
-                order.into_iter().filter_map(|index: usize| loads.get(index).copied())
-            {
-                insn.set(plain(to), Effect::Load { to, place: Place::at(base, offset), size });
+            if first == access.base {
+                loads.reverse();
             }
-            writes_back(&mut insn, base, offset, writeback);
+            for (to, place) in loads {
+                insn.set(plain(to), load(to, place, access.size));
+            }
+            writes_back(&mut insn, access);
         }
-        Form::Store { from, second, base, offset, size, writeback, post } => {
-            let used = if post { 0 } else { offset };
+        Form::Store { from, second, access } => {
             let value = |register: u8| (register < 32).then(|| source(register));
-            insn.push(Effect::Store { place: Place::at(base, used), from: value(from), size });
-            if let Some(second) = second {
-                let place = Place::at(base, used + i64::from(size));
-                insn.push(Effect::Store { place, from: value(second), size });
+            for (register, index) in [Some(from), second].into_iter().flatten().zip(0..) {
+                let (place, from) = (access.place(index), value(register));
+                insn.push(Effect::Store { place, from, size: access.size });
             }
-            writes_back(&mut insn, base, offset, writeback);
+            writes_back(&mut insn, access);
         }
         Form::LoadLiteral { to, address } => {
-            insn.set(plain(to), Effect::Load { to, place: Place::fixed(address), size: 8 });
+            insn.set(plain(to), load(to, Place::fixed(address), 8));
         }
         Form::Branch(target) => insn.flow = Flow::Jump(target),
         Form::BranchIf(target) => {
@@ -288,39 +275,50 @@ fn extension(word: u32) -> Option<[Effect; 2]> {
     if !is_field || to >= SP || from >= SP {
         return None;
     }
-    let zeros = Effect::mov(to, Source::Part(Part::low(from, size)), true);
+    let whole = Part::whole(to);
+    let zeros = Effect::Move { to: whole, from: Source::Part(Part::low(from, size)) };
     match bits(word, 29, 2) {
-        0 => Some([zeros, Effect::Extend { to, size, wide }]),
-        2 => Some([zeros, Effect::mov(to, Source::Reg(to), true)]),
+        0 => Some([zeros, Effect::Extend { to: Part::of_width(to, wide), size }]),
+        2 => Some([zeros, Effect::Move { to: whole, from: Source::Reg(to) }]),
         _ => None,
     }
 }
 
 /// CSEL and its variants. Compilers use the altered ones with the zero register, or with the same register twice.
-fn select(to: u8, first: u8, second: u8, altered: Altered, wide: bool) -> Effect {
-    let source =
-        |register: u8| if register >= SP { Source::Const(0) } else { Source::Reg(register) };
+fn select(to: Part, first: u8, second: u8, altered: Altered) -> Effect {
+    let either = |second| Effect::Either { to, first: source(first), second };
     match (altered, first, second) {
-        (Altered::Same, ..) => {
-            Effect::Either { to, first: source(first), second: source(second), wide }
-        }
+        (Altered::Same, ..) => either(source(second)),
         (Altered::PlusOne, first, second) if first == second => {
-            Effect::binary(BinaryOp::Add, to, source(first), Source::Either(0, 1), wide)
+            let (left, right) = (source(first), Source::Either(0, 1));
+            Effect::Binary { op: BinaryOp::Add, to, left, right }
         }
-        (Altered::Inverted, SP, SP) => Effect::mov(to, Source::Either(0, u64::MAX), wide),
-        (Altered::PlusOne, _, SP) => {
-            Effect::Either { to, first: source(first), second: Source::Const(1), wide }
-        }
-        (Altered::Inverted, _, SP) => {
-            Effect::Either { to, first: source(first), second: Source::Const(u64::MAX), wide }
-        }
-        _ => Effect::Forget(to),
+        (Altered::Inverted, SP, SP) => Effect::Move { to, from: Source::Either(0, u64::MAX) },
+        (Altered::PlusOne, _, SP) => either(Source::Const(1)),
+        (Altered::Inverted, _, SP) => either(Source::Const(u64::MAX)),
+        _ => Effect::Forget(to.register),
     }
 }
 
-fn writes_back(insn: &mut Insn, base: u8, offset: i64, writeback: bool) {
-    if writeback {
-        let value = Source::Const(offset as u64);
-        insn.push(Effect::binary(BinaryOp::Add, base, Source::Reg(base), value, true));
+/// A register as an operand that may be the zero register.
+fn source(register: u8) -> Source {
+    if register >= SP { Source::Const(0) } else { Source::Reg(register) }
+}
+
+fn load(to: u8, place: Place, size: u8) -> Effect {
+    Effect::Load { to: Part::whole(to), place, size }
+}
+
+impl Access {
+    /// Where the memory of the first register is, or of the second one.
+    fn place(self, index: i64) -> Place {
+        let offset = if self.post { 0 } else { self.offset };
+        Place::at(self.base, offset + index * i64::from(self.size))
+    }
+}
+
+fn writes_back(insn: &mut Insn, access: Access) {
+    if access.writeback {
+        insn.push(Effect::add(access.base, access.offset));
     }
 }

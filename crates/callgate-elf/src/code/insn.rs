@@ -29,6 +29,16 @@ impl Part {
     pub(crate) fn low(register: Reg, size: u8) -> Part {
         Part { register, shift: 0, size }
     }
+
+    /// The whole register.
+    pub(crate) fn whole(register: Reg) -> Part {
+        Part::low(register, 8)
+    }
+
+    /// The whole register, or its lower half.
+    pub(crate) fn of_width(register: Reg, wide: bool) -> Part {
+        Part::low(register, if wide { 8 } else { 4 })
+    }
 }
 
 /// An address that an instruction uses.
@@ -86,55 +96,36 @@ impl BinaryOp {
     }
 }
 
-/// One step of an instruction. Steps that are not `wide` compute 32 bits, and clear the upper half.
+/// One step of an instruction. A step that computes 32 bits of a register clears the upper half; smaller parts are replaced, and the
+/// others stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     Move {
-        to: Reg,
+        to: Part,
         from: Source,
-        wide: bool,
     },
     Binary {
         op: BinaryOp,
-        to: Reg,
+        to: Part,
         left: Source,
         right: Source,
-        wide: bool,
     },
     /// One of both, depending on a condition.
     Either {
-        to: Reg,
+        to: Part,
         first: Source,
         second: Source,
-        wide: bool,
     },
-    /// Zeros above.
+    /// `size` bytes, with zeros above.
     Load {
-        to: Reg,
+        to: Part,
         place: Place,
         size: u8,
-    },
-    /// A part of a register is replaced; the others stay.
-    Insert {
-        to: Part,
-        from: Source,
-    },
-    /// A part of a register is replaced by what memory holds.
-    LoadPart {
-        to: Part,
-        place: Place,
-    },
-    /// A part of a register is replaced by the result of an operation with it.
-    BinaryPart {
-        op: BinaryOp,
-        to: Part,
-        right: Source,
     },
     /// The lowest `size` bytes get their sign above.
     Extend {
-        to: Reg,
+        to: Part,
         size: u8,
-        wide: bool,
     },
     /// What the flags say; `None`: something else.
     Flags(Option<Comparison>),
@@ -149,27 +140,26 @@ pub(crate) enum Effect {
 }
 
 impl Effect {
-    pub(crate) fn mov(to: Reg, from: Source, wide: bool) -> Effect {
-        Effect::Move { to, from, wide }
-    }
-
-    pub(crate) fn binary(op: BinaryOp, to: Reg, left: Source, right: Source, wide: bool) -> Effect {
-        Effect::Binary { op, to, left, right, wide }
+    /// A constant is added to a register.
+    pub(super) fn add(to: Reg, value: i64) -> Effect {
+        let (left, right) = (Source::Reg(to), Source::Const(value as u64));
+        Effect::Binary { op: BinaryOp::Add, to: Part::whole(to), left, right }
     }
 }
 
 /// What a comparison looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Compared {
+pub(crate) enum Compared<M = Place> {
     Part(Part),
-    Memory(Place, u8),
+    /// Where it is in memory, and its size.
+    Memory(M, u8),
 }
 
 /// How a comparison sets the flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Against {
+pub(crate) enum Against<V = Source> {
     /// As the subtraction of this value.
-    Value(Source),
+    Value(V),
     /// As a conjunction with these bits.
     Mask(u64),
     /// The value is the result of arithmetic: it is zero or not, and has a sign.
@@ -178,9 +168,9 @@ pub(crate) enum Against {
 
 /// A comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Comparison {
-    pub(crate) left: Compared,
-    pub(crate) against: Against,
+pub(crate) struct Comparison<M = Place, V = Source> {
+    pub(crate) left: Compared<M>,
+    pub(crate) against: Against<V>,
 }
 
 /// When a branch is taken, by the result of a comparison.

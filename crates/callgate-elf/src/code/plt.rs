@@ -2,7 +2,7 @@
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Mnemonic};
 
-use super::aarch64_form::{Form, form};
+use super::aarch64_form::{Access, Form, form};
 use super::x86_64;
 use crate::image::{Image, Machine};
 
@@ -30,7 +30,9 @@ pub(crate) fn slot_of(image: &Image, address: u64) -> Option<u64> {
                 match form(word, address.wrapping_add(index as u64 * 4)) {
                     Form::Nop => {}
                     Form::Page { to: 16, page } => base = Some(page),
-                    Form::Load { to: 17, base: 16, offset, size: 8, .. } => {
+                    Form::Load {
+                        to: 17, access: Access { base: 16, offset, size: 8, .. }, ..
+                    } => {
                         slot = base.map(|base: u64| base.wrapping_add(offset as u64));
                     }
                     Form::AddImmediate { to: 16, from: 16, .. } => {}

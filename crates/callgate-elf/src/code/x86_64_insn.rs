@@ -62,7 +62,7 @@ fn flow(raw: &Instruction) -> Flow {
 /// Where an indirect call or jump has its target.
 fn through(raw: &Instruction) -> Option<Through> {
     match raw.op0_kind() {
-        OpKind::Register => register(raw, 0).map(|(register, _)| Through::Register(register)),
+        OpKind::Register => register(raw, 0).map(|part| Through::Register(part.register)),
         _ => Some(Through::Memory(place(raw))),
     }
 }
@@ -93,7 +93,7 @@ fn condition(raw: &Instruction) -> Option<Condition> {
 fn flags(raw: &Instruction) -> Option<Comparison> {
     let left = match raw.op0_kind() {
         OpKind::Register => Compared::Part(part(raw, 0)?),
-        OpKind::Memory => Compared::Memory(place(raw), raw.memory_size().size().min(255) as u8),
+        OpKind::Memory => Compared::Memory(place(raw), size_of_memory(raw)),
         _ => return None,
     };
     let against = match raw.mnemonic() {
@@ -120,12 +120,8 @@ fn flags(raw: &Instruction) -> Option<Comparison> {
 }
 
 /// The register of an operand of 32 or 64 bits.
-fn register(raw: &Instruction, operand: u32) -> Option<(Reg, bool)> {
-    match part(raw, operand)? {
-        Part { register, size: 8, .. } => Some((register, true)),
-        Part { register, size: 4, .. } => Some((register, false)),
-        _ => None,
-    }
+fn register(raw: &Instruction, operand: u32) -> Option<Part> {
+    part(raw, operand).filter(|part| part.size >= 4)
 }
 
 /// The part of a register that is an operand.
@@ -163,6 +159,11 @@ fn source(raw: &Instruction, operand: u32) -> Option<Source> {
     }
 }
 
+/// The size of the memory operand in bytes.
+fn size_of_memory(raw: &Instruction) -> u8 {
+    raw.memory_size().size().min(255) as u8
+}
+
 /// The address of the memory operand.
 fn place(raw: &Instruction) -> Place {
     if raw.segment_prefix() != Register::None {
@@ -184,8 +185,10 @@ fn place(raw: &Instruction) -> Place {
 
 /// The steps of an instruction that is known exactly.
 fn effects(raw: &Instruction, insn: &mut Insn) -> Option<()> {
-    let size = raw.memory_size().size().min(255) as u8;
+    let size = size_of_memory(raw);
     let second_is_memory = raw.op_count() > 1 && raw.op1_kind() == OpKind::Memory;
+    // SETcc, which has one operand, and CMOVcc, which has two.
+    let is_conditional = insn.flow == Flow::Next && raw.condition_code() != ConditionCode::None;
     match raw.mnemonic() {
         Mnemonic::Nop | Mnemonic::Endbr64 | Mnemonic::Cmp | Mnemonic::Test => {}
         Mnemonic::Mov if raw.op0_kind() == OpKind::Memory => {
@@ -193,44 +196,45 @@ fn effects(raw: &Instruction, insn: &mut Insn) -> Option<()> {
         }
         Mnemonic::Mov => {
             let to = part(raw, 0)?;
-            let (register, wide) = (to.register, to.size == 8);
-            insn.push(match (to.size >= 4, second_is_memory) {
-                (true, true) => Effect::Load { to: register, place: place(raw), size },
-                (true, false) => Effect::mov(register, source(raw, 1)?, wide),
-                (false, true) => Effect::LoadPart { to, place: place(raw) },
-                (false, false) => Effect::Insert { to, from: source(raw, 1)? },
+            insn.push(match second_is_memory {
+                true => {
+                    let to = if to.size >= 4 { Part::whole(to.register) } else { to };
+                    Effect::Load { to, place: place(raw), size }
+                }
+                false => Effect::Move { to, from: source(raw, 1)? },
             });
         }
         Mnemonic::Movzx | Mnemonic::Movsx | Mnemonic::Movsxd => {
-            let (to, wide) = register(raw, 0)?;
+            let to = register(raw, 0)?;
+            let whole = Part::whole(to.register);
             let size = match second_is_memory {
                 true => {
-                    insn.push(Effect::Load { to, place: place(raw), size });
+                    insn.push(Effect::Load { to: whole, place: place(raw), size });
                     size
                 }
                 false => {
                     let from = part(raw, 1)?;
-                    insn.push(Effect::mov(to, Source::Part(from), true));
+                    insn.push(Effect::Move { to: whole, from: Source::Part(from) });
                     from.size
                 }
             };
             if raw.mnemonic() != Mnemonic::Movzx {
-                insn.push(Effect::Extend { to, size, wide });
+                insn.push(Effect::Extend { to, size });
             }
         }
         // Extensions within RAX.
-        Mnemonic::Cdqe => insn.push(Effect::Extend { to: AX, size: 4, wide: true }),
-        Mnemonic::Cwde => insn.push(Effect::Extend { to: AX, size: 2, wide: false }),
+        Mnemonic::Cdqe => insn.push(Effect::Extend { to: Part::low(AX, 8), size: 4 }),
+        Mnemonic::Cwde => insn.push(Effect::Extend { to: Part::low(AX, 4), size: 2 }),
         Mnemonic::Lea => {
-            let (to, wide) = register(raw, 0)?;
+            let to = register(raw, 0)?;
             match place(raw) {
-                Place { is_known: false, .. } => scaled(raw, to, wide, insn)?,
+                Place { is_known: false, .. } => scaled(raw, to, insn)?,
                 Place { base: None, offset, .. } => {
-                    insn.push(Effect::mov(to, Source::Const(offset as u64), wide));
+                    insn.push(Effect::Move { to, from: Source::Const(offset as u64) });
                 }
                 Place { base: Some(base), offset, .. } => {
-                    let offset = Source::Const(offset as u64);
-                    insn.push(Effect::binary(BinaryOp::Add, to, Source::Reg(base), offset, wide));
+                    let (left, right) = (Source::Reg(base), Source::Const(offset as u64));
+                    insn.push(Effect::Binary { op: BinaryOp::Add, to, left, right });
                 }
             }
         }
@@ -239,11 +243,7 @@ fn effects(raw: &Instruction, insn: &mut Insn) -> Option<()> {
                 && raw.op1_kind() == OpKind::Register
                 && raw.op0_register() == raw.op1_register() =>
         {
-            let to = part(raw, 0)?;
-            insn.push(match to.size {
-                4.. => Effect::mov(to.register, Source::Const(0), true),
-                _ => Effect::Insert { to, from: Source::Const(0) },
-            });
+            insn.push(Effect::Move { to: part(raw, 0)?, from: Source::Const(0) });
         }
         Mnemonic::Add | Mnemonic::Sub | Mnemonic::And | Mnemonic::Or | Mnemonic::Xor => {
             let op = match raw.mnemonic() {
@@ -268,34 +268,31 @@ fn effects(raw: &Instruction, insn: &mut Insn) -> Option<()> {
             if raw.op0_kind() == OpKind::Memory {
                 insn.copies = Some((place(raw), 8));
             }
-            let down = Source::Const((-8_i64) as u64);
-            insn.push(Effect::binary(BinaryOp::Add, SP, Source::Reg(SP), down, true));
+            insn.push(Effect::add(SP, -8));
             insn.push(Effect::Store { place: Place::at(SP, 0), from, size: 8 });
         }
         Mnemonic::Pop => {
-            let (to, _) = register(raw, 0)?;
+            let to = Part::whole(register(raw, 0)?.register);
             insn.push(Effect::Load { to, place: Place::at(SP, 0), size: 8 });
-            if to != SP {
-                pop(insn);
+            if to.register != SP {
+                insn.push(Effect::add(SP, 8));
             }
         }
         Mnemonic::Leave => {
-            insn.push(Effect::mov(SP, Source::Reg(BP), true));
-            insn.push(Effect::Load { to: BP, place: Place::at(SP, 0), size: 8 });
-            pop(insn);
+            insn.push(Effect::Move { to: Part::whole(SP), from: Source::Reg(BP) });
+            insn.push(Effect::Load { to: Part::whole(BP), place: Place::at(SP, 0), size: 8 });
+            insn.push(Effect::add(SP, 8));
         }
         // The carry flag in all bits.
         Mnemonic::Sbb if raw.op0_register() == raw.op1_register() => {
-            let (to, wide) = register(raw, 0)?;
-            insn.push(Effect::mov(to, Source::Either(0, u64::MAX), wide));
+            insn.push(Effect::Move { to: register(raw, 0)?, from: Source::Either(0, u64::MAX) });
         }
-        _ if is_condition(raw.mnemonic()) && raw.op0_kind() == OpKind::Register => {
-            insn.push(Effect::Insert { to: part(raw, 0)?, from: Source::Either(0, 1) });
+        _ if is_conditional && raw.op_count() == 1 && raw.op0_kind() == OpKind::Register => {
+            insn.push(Effect::Move { to: part(raw, 0)?, from: Source::Either(0, 1) });
         }
-        _ if is_conditional_move(raw.mnemonic()) => {
-            let (to, wide) = register(raw, 0)?;
-            let second = source(raw, 1)?;
-            insn.push(Effect::Either { to, first: Source::Reg(to), second, wide });
+        _ if is_conditional && raw.op_count() == 2 => {
+            let (to, second) = (register(raw, 0)?, source(raw, 1)?);
+            insn.push(Effect::Either { to, first: Source::Reg(to.register), second });
         }
         _ if matches!(insn.flow, Flow::Next | Flow::Halt) => return None,
         // What calls and syscalls change is known from the convention.
@@ -306,90 +303,41 @@ fn effects(raw: &Instruction, insn: &mut Insn) -> Option<()> {
 
 /// An operation whose first operand is its result.
 fn arithmetic(op: BinaryOp, to: Part, right: Source) -> Effect {
-    match to.size {
-        4.. => Effect::binary(op, to.register, Source::Reg(to.register), right, to.size == 8),
-        _ => Effect::BinaryPart { op, to, right },
-    }
+    let left = if to.size >= 4 { Source::Reg(to.register) } else { Source::Part(to) };
+    Effect::Binary { op, to, left, right }
 }
 
 /// LEA of a register times a constant: the destination is computed in steps, unless it is the base as well.
-fn scaled(raw: &Instruction, to: Reg, wide: bool, insn: &mut Insn) -> Option<()> {
+fn scaled(raw: &Instruction, to: Part, insn: &mut Insn) -> Option<()> {
     let (base, index) = (raw.memory_base(), raw.memory_index());
     if !index.is_gpr64() || !(base == Register::None || base.is_gpr64()) {
         return None;
     }
     let base = base.is_gpr64().then_some(base.number() as Reg);
     let index = index.number() as Reg;
+    let (own, whole) = (Source::Reg(to.register), Part::whole(to.register));
     let mut times = |factor: u32| {
-        let factor = Source::Const(factor.into());
-        insn.push(Effect::binary(BinaryOp::Mul, to, Source::Reg(index), factor, true));
+        let (left, right) = (Source::Reg(index), Source::Const(factor.into()));
+        insn.push(Effect::Binary { op: BinaryOp::Mul, to: whole, left, right });
     };
     match base {
         // The sum of a register with itself.
         Some(base) if base == index => times(raw.memory_index_scale() + 1),
-        Some(base) if base == to => return None,
+        Some(base) if base == to.register => return None,
         Some(base) => {
             times(raw.memory_index_scale());
-            insn.push(Effect::binary(BinaryOp::Add, to, Source::Reg(to), Source::Reg(base), true));
+            let right = Source::Reg(base);
+            insn.push(Effect::Binary { op: BinaryOp::Add, to: whole, left: own, right });
         }
         None => times(raw.memory_index_scale()),
     }
-    let disp = Source::Const(raw.memory_displacement64());
-    insn.push(Effect::binary(BinaryOp::Add, to, Source::Reg(to), disp, wide));
+    let right = Source::Const(raw.memory_displacement64());
+    insn.push(Effect::Binary { op: BinaryOp::Add, to, left: own, right });
     Some(())
-}
-
-/// Whether an instruction sets a byte to 0 or 1.
-fn is_condition(mnemonic: Mnemonic) -> bool {
-    matches!(
-        mnemonic,
-        Mnemonic::Seta
-            | Mnemonic::Setae
-            | Mnemonic::Setb
-            | Mnemonic::Setbe
-            | Mnemonic::Sete
-            | Mnemonic::Setg
-            | Mnemonic::Setge
-            | Mnemonic::Setl
-            | Mnemonic::Setle
-            | Mnemonic::Setne
-            | Mnemonic::Setno
-            | Mnemonic::Setnp
-            | Mnemonic::Setns
-            | Mnemonic::Seto
-            | Mnemonic::Setp
-            | Mnemonic::Sets
-    )
-}
-
-fn pop(insn: &mut Insn) {
-    insn.push(Effect::binary(BinaryOp::Add, SP, Source::Reg(SP), Source::Const(8), true));
 }
 
 fn is_high(register: Register) -> bool {
     matches!(register, Register::AH | Register::BH | Register::CH | Register::DH)
-}
-
-fn is_conditional_move(mnemonic: Mnemonic) -> bool {
-    matches!(
-        mnemonic,
-        Mnemonic::Cmova
-            | Mnemonic::Cmovae
-            | Mnemonic::Cmovb
-            | Mnemonic::Cmovbe
-            | Mnemonic::Cmove
-            | Mnemonic::Cmovg
-            | Mnemonic::Cmovge
-            | Mnemonic::Cmovl
-            | Mnemonic::Cmovle
-            | Mnemonic::Cmovne
-            | Mnemonic::Cmovno
-            | Mnemonic::Cmovnp
-            | Mnemonic::Cmovns
-            | Mnemonic::Cmovo
-            | Mnemonic::Cmovp
-            | Mnemonic::Cmovs
-    )
 }
 
 /// The registers and the memory that any other instruction writes.
@@ -418,7 +366,7 @@ fn writes(raw: &Instruction, factory: &mut InstructionInfoFactory, insn: &mut In
     if info.used_memory().iter().any(|used| is_read(used.access())) {
         let is_explicit = operands().any(|operand| raw.op_kind(operand) == OpKind::Memory);
         let place = if is_explicit { place(raw) } else { Place::unknown() };
-        insn.copies = Some((place, raw.memory_size().size().min(255) as u8));
+        insn.copies = Some((place, size_of_memory(raw)));
     }
     for used in info.used_registers().iter().filter(|used| is_write(used.access())) {
         let register = used.register().full_register();
@@ -429,7 +377,7 @@ fn writes(raw: &Instruction, factory: &mut InstructionInfoFactory, insn: &mut In
     if info.used_memory().iter().any(|used| is_write(used.access())) {
         let is_first = raw.op_count() > 0 && raw.op0_kind() == OpKind::Memory;
         let place = if is_first { place(raw) } else { Place::unknown() };
-        let size = raw.memory_size().size().min(255) as u8;
+        let size = size_of_memory(raw);
         insn.push(Effect::Store { place, from: None, size: size.max(8) });
     }
 }

@@ -81,15 +81,15 @@ impl Image {
     }
 
     /// The relocations of a range of memory.
-    pub(crate) fn relocations_in(&self, start: u64, end: u64) -> std::ops::Range<usize> {
+    pub(crate) fn relocations_in(&self, start: u64, end: u64) -> &[Relocation] {
         let first = self.relocations.partition_point(|relocation| relocation.at < start);
         let last = self.relocations.partition_point(|relocation| relocation.at < end);
-        first..last.max(first)
+        self.relocations.get(first..last).unwrap_or_default()
     }
 
     /// The relocation of a word.
     pub(crate) fn relocation(&self, at: u64) -> Option<&Relocation> {
-        self.relocations.get(self.relocations_in(at, at.saturating_add(1))).and_then(<[_]>::first)
+        self.relocations_in(at, at.saturating_add(1)).first()
     }
 
     /// The name of a dynamic symbol.

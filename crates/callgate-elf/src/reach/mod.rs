@@ -4,14 +4,10 @@
 //! object that a reachable function, or a reachable data object, refers to. So the target of an indirect call is never
 //! computed: it must have come from a reachable place.
 
-mod call;
-mod jump_tables;
 mod linkage;
-mod names;
 mod units;
 mod walk;
 
-pub(crate) use call::{Call, FunctionId};
 pub(crate) use linkage::Linkage;
 pub(crate) use units::{Unit, Units};
-pub(crate) use walk::{Reach, Roots, walk};
+pub(crate) use walk::{Call, Reach, Roots, walk};

@@ -3,11 +3,10 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::call::FunctionId;
-use super::jump_tables;
-use super::walk::Reach;
+use super::walk::{Reach, jump_targets};
 use crate::code::{Function, ReferenceKind, Scan};
 use crate::image::{Image, Machine, Target};
+use crate::program::{FunctionId, Program};
 
 /// The code of a unit, and where it is entered.
 #[derive(Clone, Debug, Default)]
@@ -47,9 +46,9 @@ struct Inner {
 }
 
 impl Units {
-    pub(crate) fn of(images: &[Image], scans: &[Scan], reach: &Reach) -> Units {
+    pub(crate) fn of(program: Program<'_>, reach: &Reach) -> Units {
         let mut units = Units::default();
-        for (number, (image, scan)) in images.iter().zip(scans).enumerate() {
+        for (number, (image, scan)) in program.files().enumerate() {
             units.add(number as u32, image, scan, reach);
         }
         units
@@ -95,7 +94,7 @@ impl Units {
                     _ => {}
                 }
             }
-            for target in jump_tables::targets(image, scan, function) {
+            for target in jump_targets(image, scan, function) {
                 if let Some(found) = scan.function_at(target) {
                     unite(&mut roots, id.function, found as u32);
                 }
@@ -148,38 +147,36 @@ impl Units {
     pub(crate) fn first(&self, id: FunctionId) -> FunctionId {
         let roots = self.roots.get(id.image as usize);
         let root = roots.and_then(|roots| roots.get(id.function as usize)).copied();
-        FunctionId { image: id.image, function: root.unwrap_or(id.function) }
+        id.beside(root.unwrap_or(id.function))
     }
 
     /// The functions of a unit, by the first one.
     pub(crate) fn members(&self, first: FunctionId) -> Vec<FunctionId> {
         match self.members.get(&first) {
-            Some(members) => members
-                .iter()
-                .map(|function| FunctionId { image: first.image, function: *function })
-                .collect(),
+            Some(members) => members.iter().map(|function| first.beside(*function)).collect(),
             None => vec![first],
         }
     }
 
     /// Where a function is entered: its start, and addresses within it that calls lead to.
-    pub(crate) fn entries(&self, scans: &[Scan], id: FunctionId) -> Vec<u64> {
-        let functions = scans.get(id.image as usize).map(|scan| scan.functions.as_slice());
-        let start = functions.and_then(|functions| functions.get(id.function as usize));
+    pub(crate) fn entries(&self, program: Program<'_>, id: FunctionId) -> Vec<u64> {
+        let start = program.function(id).map(|(.., function)| function.start);
         let inner = self.inner.get(&id).into_iter().flatten();
         let inner = inner.filter(|inner| inner.is_called).map(|inner| inner.at);
-        start.map(|function| function.start).into_iter().chain(inner).collect()
+        start.into_iter().chain(inner).collect()
     }
 
     /// The code of a unit, by the first function.
-    pub(crate) fn unit(&self, image: &Image, scan: &Scan, first: FunctionId) -> Unit {
+    pub(crate) fn unit(&self, program: Program<'_>, first: FunctionId) -> Unit {
         let mut unit = Unit::default();
         let members = self.members(first);
         let mut jumps_indirectly = false;
+        let mut is_aarch64 = false;
         for id in &members {
-            let Some(function) = scan.functions.get(id.function as usize) else { continue };
+            let Some((image, scan, function)) = program.function(*id) else { continue };
+            is_aarch64 = image.machine == Machine::Aarch64;
             unit.functions.push(*function);
-            unit.jumps.extend(jump_tables::targets(image, scan, function));
+            unit.jumps.extend(jump_targets(image, scan, function));
             let references = scan.references(function).iter();
             jumps_indirectly |=
                 references.clone().any(|reference| reference.kind == ReferenceKind::IndirectJump);
@@ -190,14 +187,12 @@ impl Units {
         for id in &members {
             for inner in self.inner.get(id).into_iter().flatten() {
                 let by_data = inner.by.is_none();
-                let by_itself = inner.by.is_some_and(|by| {
-                    self.first(FunctionId { image: first.image, function: by }) == first
-                });
+                let by_itself = inner.by.is_some_and(|by| self.first(first.beside(by)) == first);
                 match inner.is_called {
                     true => unit.entries.push(inner.at),
                     // A table of addresses, or the label from which a table of aarch64 counts.
                     false if jumps_indirectly && (by_data || by_itself) => {
-                        unit.jumps_anywhere |= by_itself && image.machine == Machine::Aarch64;
+                        unit.jumps_anywhere |= by_itself && is_aarch64;
                         unit.jumps.push(inner.at);
                     }
                     false => unit.labels.push(inner.at),

@@ -4,12 +4,10 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::call::{Call, FunctionId};
-use super::jump_tables;
 use super::linkage::{Definition, Linkage};
-use super::names;
-use crate::code::{ReferenceKind, Scan, slot_of};
+use crate::code::{Function, ReferenceKind, Scan, slot_of};
 use crate::image::{Image, SymbolKind, Target};
+use crate::program::{FunctionId, Program};
 
 /// Where execution starts.
 #[derive(Clone, Debug, Default)]
@@ -22,12 +20,17 @@ pub(crate) struct Roots {
     pub(crate) loader: Option<usize>,
 }
 
-/// Why a function is reachable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cause {
-    /// The function that refers to it; `None` for an entry point.
-    pub(crate) from: Option<FunctionId>,
+/// A call, or a jump to another function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Call {
+    pub(crate) callee: FunctionId,
+    pub(crate) caller: FunctionId,
+    /// The address of the instruction.
+    pub(crate) at: u64,
 }
+
+/// Why a function is reachable: the function that refers to it; `None` for an entry point.
+type Cause = Option<FunctionId>;
 
 /// Code that refers to the address of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,7 +54,7 @@ pub(crate) struct PointerCode {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reach {
     /// For each file and function, why it is reachable.
-    pub(crate) causes: Vec<Vec<Option<Cause>>>,
+    causes: Vec<Vec<Option<Cause>>>,
     /// Functions whose address is known to reachable code, so that they may be called indirectly.
     pub(crate) pointed: FxHashSet<FunctionId>,
     /// Those whose address reachable data holds.
@@ -89,16 +92,13 @@ impl Reach {
     pub(crate) fn functions(&self) -> impl Iterator<Item = FunctionId> + '_ {
         self.causes.iter().enumerate().flat_map(|(image, causes)| {
             let reachable = causes.iter().enumerate().filter(|(_, cause)| cause.is_some());
-            reachable.map(move |(function, _)| FunctionId {
-                image: image as u32,
-                function: function as u32,
-            })
+            reachable.map(move |(function, _)| FunctionId::new(image, function))
         })
     }
 }
 
 /// How something is referred to.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Link {
     from: Option<FunctionId>,
     /// The address of a call, if it is one.
@@ -108,8 +108,7 @@ struct Link {
 }
 
 struct Walk<'a> {
-    images: &'a [Image],
-    scans: &'a [Scan],
+    program: Program<'a>,
     linkage: &'a Linkage,
     reach: Reach,
     open: VecDeque<FunctionId>,
@@ -120,11 +119,10 @@ struct Walk<'a> {
 }
 
 /// Finds all reachable functions.
-pub(crate) fn walk(images: &[Image], scans: &[Scan], linkage: &Linkage, roots: &Roots) -> Reach {
-    let causes = scans.iter().map(|scan| vec![None; scan.functions.len()]).collect();
+pub(crate) fn walk(program: Program<'_>, linkage: &Linkage, roots: &Roots) -> Reach {
+    let causes = program.scans.iter().map(|scan| vec![None; scan.functions.len()]).collect();
     let mut walk = Walk {
-        images,
-        scans,
+        program,
         linkage,
         reach: Reach { causes, ..Reach::default() },
         open: VecDeque::new(),
@@ -147,9 +145,9 @@ pub(crate) fn walk(images: &[Image], scans: &[Scan], linkage: &Linkage, roots: &
         }
         for image in new {
             done.insert(image);
-            for definition in names::of_strings(images, linkage, image, roots.loader == Some(image))
-            {
-                walk.definition(definition, 0, Link { from: None, call: None, code: None });
+            let is_loader = roots.loader == Some(image);
+            for definition in of_strings(program.images, linkage, image, is_loader) {
+                walk.definition(definition, 0, Link::default());
             }
         }
     }
@@ -167,20 +165,20 @@ pub(crate) fn walk(images: &[Image], scans: &[Scan], linkage: &Linkage, roots: &
 }
 
 /// Whether a function finds others by name.
-pub(crate) fn is_lookup(name: &str) -> bool {
+fn is_lookup(name: &str) -> bool {
     matches!(name, "dlsym" | "dlvsym")
 }
 
 impl Walk<'_> {
     fn roots(&mut self, roots: &Roots) {
-        let nothing = Link { from: None, call: None, code: None };
-        for image in roots.entries.iter().copied() {
-            if let Some(entry) = self.images.get(image).map(|image| image.entry) {
-                self.address(image, entry, nothing);
+        let nothing = Link::default();
+        let images = self.program.images;
+        for number in roots.entries.iter().copied() {
+            if let Some(image) = images.get(number) {
+                self.address(number, image.entry, nothing);
             }
         }
-        for number in 0..self.images.len() {
-            let Some(image) = self.images.get(number) else { continue };
+        for (number, (image, scan)) in self.program.files().enumerate() {
             for call in &image.calls {
                 self.address(number, *call, nothing);
             }
@@ -189,19 +187,14 @@ impl Walk<'_> {
             }
             // Go's linker has removed what is not reachable; its method tables are offsets, which are not followed.
             if image.is_go {
-                let scan = self.scans.get(number);
-                for function in scan.map(|scan| scan.functions.as_slice()).unwrap_or_default() {
-                    self.address(
-                        number,
-                        function.start,
-                        Link { from: None, call: Some(0), code: None },
-                    );
+                for function in &scan.functions {
+                    self.address(number, function.start, Link { call: Some(0), ..nothing });
                 }
                 self.words(number, 0, u64::MAX, None, None);
             }
         }
         for number in roots.plugins.iter().copied() {
-            let Some(image) = self.images.get(number) else { continue };
+            let Some(image) = images.get(number) else { continue };
             for symbol in &image.exports.all {
                 if symbol.is_defined && symbol.kind != SymbolKind::ThreadLocal {
                     self.address(number, symbol.address, nothing);
@@ -226,10 +219,7 @@ impl Walk<'_> {
     /// Visits what a function refers to.
     fn function(&mut self, id: FunctionId) {
         let number = id.image as usize;
-        let (Some(image), Some(scan)) = (self.images.get(number), self.scans.get(number)) else {
-            return;
-        };
-        let Some(function) = scan.functions.get(id.function as usize) else { return };
+        let Some((image, scan, function)) = self.program.function(id) else { return };
         let from = Some(id);
         for reference in scan.references(function) {
             let target = reference.target;
@@ -257,7 +247,7 @@ impl Walk<'_> {
         let indirect = scan.references(function).iter();
         let indirect = indirect.filter(|reference| reference.kind == ReferenceKind::IndirectJump);
         let jump = indirect.map(|reference| reference.at).next();
-        for target in jump_tables::targets(image, scan, function) {
+        for target in jump_targets(image, scan, function) {
             if !(function.start..function.end).contains(&target) {
                 // The target is a part of the same function that was placed elsewhere.
                 self.address(number, target, Link { from, call: jump, code: None });
@@ -267,9 +257,7 @@ impl Walk<'_> {
 
     /// Something refers to an address of a file.
     fn address(&mut self, number: usize, address: u64, link: Link) {
-        let (Some(image), Some(scan)) = (self.images.get(number), self.scans.get(number)) else {
-            return;
-        };
+        let Some((image, scan)) = self.program.file(number) else { return };
         if !image.is_code(address) {
             let (start, end) = scan.object(image, address);
             if self.objects.insert((number, start)) {
@@ -288,8 +276,7 @@ impl Walk<'_> {
             return;
         }
         if let Some(function) = found {
-            let id = FunctionId { image: number as u32, function: function as u32 };
-            self.reach_function(id, link);
+            self.reach_function(FunctionId::new(number, function), link);
         }
     }
 
@@ -318,7 +305,7 @@ impl Walk<'_> {
         if let Some(cause) = causes.and_then(|causes| causes.get_mut(id.function as usize))
             && cause.is_none()
         {
-            *cause = Some(Cause { from: link.from });
+            *cause = Some(link.from);
             self.open.push_back(id);
         }
     }
@@ -332,11 +319,8 @@ impl Walk<'_> {
         from: Option<FunctionId>,
         code: Option<PointerCode>,
     ) {
-        let Some(image) = self.images.get(number) else { return };
-        for index in image.relocations_in(start, end) {
-            let Some(at) = image.relocations.get(index).map(|relocation| relocation.at) else {
-                continue;
-            };
+        let Some(image) = self.program.images.get(number) else { return };
+        for at in image.relocations_in(start, end).iter().map(|relocation| relocation.at) {
             // Every function that loads a word matters, but only one data object.
             if code.is_some() || self.objects.insert((number, at | 1 << 63)) {
                 let code = code.map(|code| PointerCode { address: at, ..code });
@@ -347,10 +331,8 @@ impl Walk<'_> {
 
     /// Something refers to what the word at an address points to.
     fn word(&mut self, number: usize, at: u64, link: Link) {
-        let Some(relocation) = self.images.get(number).and_then(|image| image.relocation(at))
-        else {
-            return;
-        };
+        let image = self.program.images.get(number);
+        let Some(relocation) = image.and_then(|image| image.relocation(at)) else { return };
         match relocation.target {
             Target::Local(address) => self.address(number, address, link),
             Target::Resolved(address) => {
@@ -386,17 +368,17 @@ impl Walk<'_> {
     }
 
     fn bind(&mut self, number: usize, symbol: u32, except: Option<usize>) -> Option<Definition> {
+        let (linkage, images) = (self.linkage, self.program.images);
         if except.is_some() {
-            return self.linkage.resolve(self.images, number, symbol, except);
+            return linkage.resolve(images, number, symbol, except);
         }
-        let (linkage, images) = (self.linkage, self.images);
         let known = self.bound.entry((number, symbol));
         *known.or_insert_with(|| linkage.resolve(images, number, symbol, None))
     }
 
     /// Remembers imports that make the result incomplete.
     fn note_import(&mut self, number: usize, symbol: u32) {
-        let name = self.images.get(number).and_then(|image| image.symbol_name(symbol));
+        let name = self.program.images.get(number).and_then(|image| image.symbol_name(symbol));
         if let Some(name) = name.filter(|name| crate::remark::is_of_interest(name)) {
             let import = (name.to_owned(), number);
             if !self.reach.imports.contains(&import) {
@@ -404,4 +386,83 @@ impl Walk<'_> {
             }
         }
     }
+}
+
+/// Names that are shorter are rarely those of functions.
+const MIN_NAME: usize = 3;
+const MAX_NAME: usize = 200;
+
+/// The functions whose name is a string in the read-only data of a file. A loader also looks up functions of its own, as that of
+/// musl does after it has relocated itself; other files call theirs without their names.
+fn of_strings(
+    images: &[Image],
+    linkage: &Linkage,
+    number: usize,
+    is_loader: bool,
+) -> Vec<Definition> {
+    let Some(image) = images.get(number) else { return Vec::new() };
+    let sections = image.layout.sections.iter().filter(|section| {
+        section.name.starts_with(".rodata") || section.name.starts_with(".data.rel.ro")
+    });
+    let mut ranges: Vec<(u64, u64)> =
+        sections.map(|section| (section.address, section.size)).collect();
+    if image.layout.sections.is_empty() {
+        let read_only = image.layout.segments.iter().filter(|segment| !segment.writable);
+        ranges = read_only.map(|segment| (segment.address, segment.memory)).collect();
+    }
+    let mut seen: FxHashSet<&str> = FxHashSet::default();
+    let mut found = Vec::new();
+    for (address, size) in ranges {
+        let bytes = image.layout.from(address).unwrap_or_default();
+        let size = usize::try_from(size).unwrap_or(usize::MAX).min(bytes.len());
+        for word in bytes.get(..size).unwrap_or_default().split(|byte| *byte == 0) {
+            let is_name = (MIN_NAME..=MAX_NAME).contains(&word.len())
+                && word.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+            let Some(name) = std::str::from_utf8(word).ok().filter(|_| is_name) else { continue };
+            if !seen.insert(name) {
+                continue;
+            }
+            let definitions = linkage.named(images, name).map(|(definition, ..)| definition);
+            found.extend(definitions.filter(|definition| {
+                (is_loader || definition.image != number)
+                    && matches!(definition.kind, SymbolKind::Function | SymbolKind::Resolver)
+            }));
+        }
+    }
+    found
+}
+
+/// Entries of one table. A larger one is cut.
+const MAX_ENTRIES: u64 = 1 << 14;
+
+/// The addresses of code in tables that a function refers to: 32-bit offsets from the start of the table.
+///
+/// Tables of addresses need relocations, so their targets are found as addresses in data. Tables of aarch64 with smaller
+/// entries stay within the function.
+pub(super) fn jump_targets(image: &Image, scan: &Scan, function: &Function) -> Vec<u64> {
+    let references = scan.references(function);
+    if !references.iter().any(|reference| reference.kind == ReferenceKind::IndirectJump) {
+        return Vec::new();
+    }
+    let tables = references.iter().filter(|reference| {
+        reference.kind == ReferenceKind::Address && !image.is_code(reference.target)
+    });
+    let mut found = Vec::new();
+    for table in tables.map(|reference| reference.target) {
+        let (start, end) = scan.object(image, table);
+        if start != table {
+            continue;
+        }
+        for entry in 0..(end.saturating_sub(start) / 4).min(MAX_ENTRIES) {
+            let Some(offset) = image.layout.i32(start.wrapping_add(entry * 4)) else { break };
+            let target = start.wrapping_add(i64::from(offset) as u64);
+            if !image.is_code(target) {
+                break;
+            }
+            found.push(target);
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
 }

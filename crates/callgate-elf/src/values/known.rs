@@ -1,9 +1,8 @@
 //! What a branch says about the value that it depends on.
 
-use super::bits::Atom;
-use super::bits::{Bits, mask};
+use super::bits::{Atom, Bits, mask};
 use super::value::Value;
-use crate::code::{Condition, Part, Reg};
+use crate::code::{Against, Compared, Comparison, Condition, Reg};
 use crate::limits::MAX_ATOMS;
 
 /// Whether a constant is a number, or minus one. Others may be addresses, which the loader moves, so that a comparison says
@@ -15,40 +14,20 @@ fn is_number(value: u64) -> bool {
         || (u64::from(u32::MAX) - MAX..=u32::MAX.into()).contains(&value)
 }
 
-/// What the flags say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Flags {
-    pub(super) left: Left,
-    pub(super) right: Right,
-}
-
-/// Where the compared value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Left {
-    Part(Part),
-    /// A word of the stack.
-    Slot(i64, u8),
-}
-
-/// What it is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Right {
-    Value(u64),
-    Mask(u64),
-    Result,
-}
+/// What the flags say: a comparison of a register or a word of the stack with a constant.
+pub(super) type Flags = Comparison<i64, u64>;
 
 impl Flags {
     /// The first bit of the compared value, and its size in bytes.
     fn place(&self) -> (u8, u8) {
         match self.left {
-            Left::Part(part) => (part.shift, part.size),
-            Left::Slot(_, size) => (0, size),
+            Compared::Part(part) => (part.shift, part.size),
+            Compared::Memory(_, size) => (0, size),
         }
     }
 
     pub(super) fn is_of(&self, register: Reg) -> bool {
-        matches!(self.left, Left::Part(part) if part.register == register)
+        matches!(self.left, Compared::Part(part) if part.register == register)
     }
 
     /// Whether the condition may hold for a compared value.
@@ -57,12 +36,12 @@ impl Flags {
         let (low, sign) = (mask(size), mask(size) & !(mask(size) >> 1));
         let value = value & low;
         let signed = |value: u64| if value & sign != 0 { value | !low } else { value } as i64;
-        let (left, right) = match self.right {
-            Right::Value(right) => (value, right & low),
+        let (left, right) = match self.against {
+            Against::Value(right) => (value, right & low),
             // Carry and overflow are those of the arithmetic, and depend on the architecture.
-            Right::Mask(_) | Right::Result if !condition.is_of_result() => return true,
-            Right::Mask(mask) => (value & mask & low, 0),
-            Right::Result => (value, 0),
+            Against::Mask(_) | Against::Result if !condition.is_of_result() => return true,
+            Against::Mask(mask) => (value & mask & low, 0),
+            Against::Result => (value, 0),
         };
         let difference = left.wrapping_sub(right);
         match condition {
@@ -90,16 +69,18 @@ impl Flags {
             let is_few = end < MAX_ATOMS as u64;
             is_few.then(|| (0..=end).map(whole).collect())
         };
-        match (self.right, condition) {
-            (Right::Value(right), Condition::Equal) => Some(vec![whole(right)]),
-            (Right::Value(right), Condition::Below) => up_to((right & mask(size)).checked_sub(1)?),
-            (Right::Value(right), Condition::BelowOrEqual) => up_to(right & mask(size)),
-            (Right::Result, Condition::Equal) => Some(vec![whole(0)]),
-            (Right::Mask(bits), Condition::Equal) => {
+        match (self.against, condition) {
+            (Against::Value(right), Condition::Equal) => Some(vec![whole(right)]),
+            (Against::Value(right), Condition::Below) => {
+                up_to((right & mask(size)).checked_sub(1)?)
+            }
+            (Against::Value(right), Condition::BelowOrEqual) => up_to(right & mask(size)),
+            (Against::Result, Condition::Equal) => Some(vec![whole(0)]),
+            (Against::Mask(bits), Condition::Equal) => {
                 let known = (bits & mask(size)).checked_shl(shift.into()).unwrap_or(0);
                 Some(vec![Bits::new(known, 0)])
             }
-            (Right::Mask(bits), Condition::NotEqual) if (bits & mask(size)).count_ones() == 1 => {
+            (Against::Mask(bits), Condition::NotEqual) if (bits & mask(size)).count_ones() == 1 => {
                 let bit = (bits & mask(size)).checked_shl(shift.into()).unwrap_or(0);
                 Some(vec![Bits::new(bit, bit)])
             }
@@ -130,7 +111,7 @@ impl Flags {
                 }
                 // What the caller passes is known better than a range.
                 (_, Some(patterns))
-                    if matches!(self.right, Right::Value(_)) && patterns.len() == 1 =>
+                    if matches!(self.against, Against::Value(_)) && patterns.len() == 1 =>
                 {
                     match values(patterns.iter().copied()).atoms() {
                         Some(atoms) => kept.extend(atoms),
@@ -147,7 +128,7 @@ impl Flags {
     pub(super) fn common(&self, condition: Condition) -> Option<Value> {
         let patterns = self.patterns(condition)?;
         match (patterns.as_slice(), self.place()) {
-            ([one], (0, 4..)) if matches!(self.right, Right::Value(_)) => {
+            ([one], (0, 4..)) if matches!(self.against, Against::Value(_)) => {
                 // Only the lower half of a value from the caller may be the same.
                 Some(Value::of_bits(one.lower_half()))
             }

@@ -231,17 +231,26 @@ impl Follow<'_> {
             Source::Either(..) => false,
         };
         match effect {
-            Effect::Move { to, from, .. } => {
+            // The rest of the register may still be that of the address.
+            Effect::Move { to, from } | Effect::Binary { to, right: from, .. } if to.size < 4 => {
+                if holds(from, own) {
+                    Err(Leak)
+                } else {
+                    Ok(false)
+                }
+            }
+            Effect::Load { to, .. } if to.size < 4 => Ok(false),
+            Effect::Move { to, from } => {
                 let holds = holds(from, own);
-                own.set(*to, holds);
+                own.set(to.register, holds);
                 Ok(holds)
             }
-            Effect::Either { to, first, second, .. } => {
+            Effect::Either { to, first, second } => {
                 let holds = holds(first, own) || holds(second, own);
-                own.set(*to, holds);
+                own.set(to.register, holds);
                 Ok(holds)
             }
-            Effect::Binary { op, to, left, right, .. } => {
+            Effect::Binary { op, to, left, right } => {
                 let result = Value::binary(*op, &state.source(*left), &state.source(*right));
                 // The offset in the first page of a file is also the address.
                 let is_offset = |source: &Source| {
@@ -252,7 +261,7 @@ impl Follow<'_> {
                     return Err(Leak);
                 }
                 let holds = is_pointer(&result);
-                own.set(*to, holds);
+                own.set(to.register, holds);
                 Ok(holds)
             }
             Effect::Load { to, place, size } => {
@@ -262,7 +271,7 @@ impl Follow<'_> {
                 }
                 let holds = is_pointer(&state.load(*place, *size))
                     || slot.is_some_and(|slot| own.slots.contains(&slot));
-                own.set(*to, holds);
+                own.set(to.register, holds);
                 Ok(holds)
             }
             Effect::Store { place, from, .. } => {
@@ -286,11 +295,7 @@ impl Follow<'_> {
                 }
                 Ok(holds)
             }
-            // The rest of the register may still be that of the address.
-            Effect::Insert { from, .. } | Effect::BinaryPart { right: from, .. } => {
-                if holds(from, own) { Err(Leak) } else { Ok(false) }
-            }
-            Effect::LoadPart { .. } | Effect::Extend { .. } | Effect::Flags(_) => Ok(false),
+            Effect::Extend { .. } | Effect::Flags(_) => Ok(false),
             Effect::Forget(register) => {
                 own.set(*register, false);
                 Ok(false)

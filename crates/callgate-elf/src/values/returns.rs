@@ -6,9 +6,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::bits::Atom;
 use super::state::State;
 use super::value::Value;
-use crate::code::{Convention, Flow, Insn, Scan, decode};
+use crate::code::{Convention, Flow, Insn, decode};
 use crate::image::Image;
-use crate::reach::{FunctionId, Reach};
+use crate::program::{FunctionId, Program};
+use crate::reach::Reach;
 
 /// Instructions of a function; larger ones are assumed to return.
 const MAX_INSNS: usize = 512;
@@ -18,15 +19,14 @@ const MAX_DEPTH: u32 = 12;
 /// Which functions return.
 #[derive(Debug)]
 pub(crate) struct Returns<'a> {
-    images: &'a [Image],
-    scans: &'a [Scan],
+    program: Program<'a>,
     reach: &'a Reach,
     known: FxHashMap<FunctionId, bool>,
 }
 
 impl<'a> Returns<'a> {
-    pub(crate) fn new(images: &'a [Image], scans: &'a [Scan], reach: &'a Reach) -> Returns<'a> {
-        Returns { images, scans, reach, known: FxHashMap::default() }
+    pub(crate) fn new(program: Program<'a>, reach: &'a Reach) -> Returns<'a> {
+        Returns { program, reach, known: FxHashMap::default() }
     }
 
     /// The calls of a function that do not return.
@@ -63,8 +63,7 @@ impl<'a> Returns<'a> {
 
     /// Whether a return or a jump to a function that returns is reachable.
     fn compute(&mut self, id: FunctionId, depth: u32) -> Option<bool> {
-        let image = self.images.get(id.image as usize)?;
-        let function = *self.scans.get(id.image as usize)?.functions.get(id.function as usize)?;
+        let (image, _, function) = self.program.function(id)?;
         let bytes =
             image.layout.bytes(function.start, function.end.checked_sub(function.start)?)?;
         let insns = decode(image.machine, bytes, function.start, MAX_INSNS);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::bits::Atom;
-use super::known::{Flags, Left, Right};
+use super::known::Flags;
 use super::value::Value;
 use crate::code::{
     Against, Compared, Comparison, Condition, Convention, Effect, Part, Place, Reg, Source,
@@ -76,8 +76,13 @@ impl State {
         self.register(part.register).part(part.shift, part.size)
     }
 
-    fn insert(&mut self, to: Part, value: &Value) {
-        let whole = self.register(to.register).inserted(to.shift, to.size, value);
+    /// Replaces a part of a register; the lower half clears the upper one.
+    fn write(&mut self, to: Part, value: Value) {
+        let whole = match to.size {
+            8.. => value,
+            4.. => value.narrow(),
+            _ => self.register(to.register).inserted(to.shift, to.size, &value),
+        };
         self.set(to.register, whole);
     }
 
@@ -220,7 +225,7 @@ impl State {
             None if place.is_known && place.base.is_none() => self.memory_changed = true,
             None => self.disturb(),
         }
-        if self.flags.is_some_and(|flags| matches!(flags.left, Left::Slot(..))) {
+        if self.flags.is_some_and(|flags| matches!(flags.left, Compared::Memory(..))) {
             self.flags = None;
         }
         // A frame address in memory may be found by others.
@@ -300,55 +305,35 @@ impl State {
             Source::Reg(register) | Source::Part(Part { register, .. }) => self.register(*register),
             Source::Const(_) | Source::Either(..) => Value::constant(0),
         };
-        let (to, from) = match effect {
-            Effect::Move { to, from, .. } => (*to, vec![whole(from)]),
-            Effect::Binary { to, left, right, .. } => (*to, vec![whole(left), whole(right)]),
-            Effect::Either { to, first, second, .. } => (*to, vec![whole(first), whole(second)]),
-            Effect::Insert { to, from } | Effect::BinaryPart { to, right: from, .. } => {
-                (to.register, vec![self.register(to.register), whole(from)])
-            }
-            Effect::LoadPart { to, .. } => (to.register, vec![self.register(to.register)]),
-            Effect::Extend { to, .. } => (*to, vec![self.register(*to)]),
-            Effect::Load { .. } | Effect::Flags(_) | Effect::Store { .. } | Effect::Forget(_) => {
-                return None;
-            }
+        let (to, mut from) = match effect {
+            Effect::Move { to, from } => (to, vec![whole(from)]),
+            Effect::Binary { to, left, right, .. } => (to, vec![whole(left), whole(right)]),
+            Effect::Either { to, first, second } => (to, vec![whole(first), whole(second)]),
+            Effect::Extend { to, .. } => (to, vec![self.register(to.register)]),
+            Effect::Load { to, .. } => (to, Vec::new()),
+            Effect::Flags(_) | Effect::Store { .. } | Effect::Forget(_) => return None,
         };
-        from.iter().any(Value::has_frame).then_some((to, from))
+        if to.size < 4 {
+            from.push(self.register(to.register));
+        }
+        from.iter().any(Value::has_frame).then_some((to.register, from))
     }
 
     fn compute(&mut self, effect: &Effect) {
         match effect {
-            Effect::Move { to, from, wide } => {
-                let value = self.source(*from);
-                self.set(*to, if *wide { value } else { value.narrow() });
-            }
-            Effect::Binary { op, to, left, right, wide } => {
+            Effect::Move { to, from } => self.write(*to, self.source(*from)),
+            Effect::Binary { op, to, left, right } => {
                 let value = Value::binary(*op, &self.source(*left), &self.source(*right));
-                self.set(*to, if *wide { value } else { value.narrow() });
+                self.write(*to, value);
             }
-            Effect::Either { to, first, second, wide } => {
+            Effect::Either { to, first, second } => {
                 let value = self.source(*first).join(&self.source(*second));
-                self.set(*to, if *wide { value } else { value.narrow() });
+                self.write(*to, value);
             }
-            Effect::Load { to, place, size } => {
-                let value = self.load(*place, *size);
-                self.set(*to, value);
-            }
-            Effect::Insert { to, from } => {
-                let value = self.source(*from);
-                self.insert(*to, &value);
-            }
-            Effect::LoadPart { to, place } => {
-                let value = self.load(*place, to.size);
-                self.insert(*to, &value);
-            }
-            Effect::BinaryPart { op, to, right } => {
-                let value = Value::binary(*op, &self.part(*to), &self.source(*right));
-                self.insert(*to, &value);
-            }
-            Effect::Extend { to, size, wide } => {
-                let value = self.register(*to).extended(*size);
-                self.set(*to, if *wide { value } else { value.narrow() });
+            Effect::Load { to, place, size } => self.write(*to, self.load(*place, *size)),
+            Effect::Extend { to, size } => {
+                let value = self.register(to.register).extended(*size);
+                self.write(*to, value);
             }
             Effect::Flags(comparison) => {
                 self.flags = comparison.and_then(|comparison| self.compare(&comparison));
@@ -366,18 +351,18 @@ impl State {
     /// What a comparison says about a value, if its other operand is one constant.
     fn compare(&self, comparison: &Comparison) -> Option<Flags> {
         let left = match comparison.left {
-            Compared::Part(part) => Left::Part(part),
-            Compared::Memory(place, size) => Left::Slot(self.frame_slot(place)?, size),
+            Compared::Part(part) => Compared::Part(part),
+            Compared::Memory(place, size) => Compared::Memory(self.frame_slot(place)?, size),
         };
-        let right = match comparison.against {
+        let against = match comparison.against {
             Against::Value(source) => match self.source(source) {
-                Value::One(Atom::Const(value)) => Right::Value(value),
+                Value::One(Atom::Const(value)) => Against::Value(value),
                 _ => return None,
             },
-            Against::Mask(mask) => Right::Mask(mask),
-            Against::Result => Right::Result,
+            Against::Mask(mask) => Against::Mask(mask),
+            Against::Result => Against::Result,
         };
-        Some(Flags { left, right })
+        Some(Flags { left, against })
     }
 
     /// The values after a branch for which a condition holds; whether it can hold. Otherwise nothing changes.
@@ -388,8 +373,8 @@ impl State {
         };
         let Some(flags) = flags else { return true };
         let value = match flags.left {
-            Left::Part(part) => self.register(part.register),
-            Left::Slot(at, size) => self.slot(at, size),
+            Compared::Part(part) => self.register(part.register),
+            Compared::Memory(at, size) => self.slot(at, size),
         };
         let Some(narrowed) = flags.narrowed(condition, &value) else { return false };
         // What the caller passed is the same wherever it is; memory may have changed.
@@ -399,12 +384,12 @@ impl State {
             self.replace(*atom, &common);
         }
         match flags.left {
-            Left::Part(part) => {
+            Compared::Part(part) => {
                 if let Some(known) = self.registers.get_mut(usize::from(part.register)) {
                     *known = narrowed;
                 }
             }
-            Left::Slot(at, size) => {
+            Compared::Memory(at, size) => {
                 if let Some((known, value)) = self.slots.get_mut(&at)
                     && *known == size
                 {
@@ -426,17 +411,7 @@ impl State {
 
     /// A call: it changes some registers, and the part of the frame whose address it may know.
     pub(crate) fn call(&mut self, convention: &Convention) {
-        for register in 0..convention.registers {
-            if register != convention.stack && convention.changed_by_call.contains(&register) {
-                let value = self.register(register);
-                self.escape_value(&value);
-            }
-        }
-        self.disturb();
-        self.flags = None;
-        for register in convention.changed_by_call {
-            self.set(*register, Value::Unknown);
-        }
+        self.leave(convention.changed_by_call, convention.changed_by_call);
     }
 
     /// Control comes here twice, as after setjmp(3) or vfork(2): the second time with what was stored in between.
@@ -454,14 +429,15 @@ impl State {
 
     /// A syscall: the kernel may write behind its arguments.
     pub(crate) fn syscall(&mut self, convention: &Convention) {
-        for register in convention.syscall_arguments {
-            self.escape_register(*register);
-        }
+        self.leave(convention.syscall_arguments, convention.changed_by_syscall);
+    }
+
+    /// Other code gets the values of registers, and changes some.
+    fn leave(&mut self, passed: &[Reg], changed: &[Reg]) {
+        passed.iter().for_each(|register| self.escape_register(*register));
         self.disturb();
         self.flags = None;
-        for register in convention.changed_by_syscall {
-            self.set(*register, Value::Unknown);
-        }
+        changed.iter().for_each(|register| self.set(*register, Value::Unknown));
     }
 
     /// Joins another state; whether this one changed.

@@ -1,5 +1,5 @@
-use super::{Changed, changes};
-use crate::recording::{ArgValues, MAX_VALUES, Recording, Run, SyscallId};
+use super::*;
+use crate::recording::{MAX_VALUES, Run};
 use callgate_core::Arch;
 
 const READ: u32 = 0;
@@ -101,4 +101,22 @@ fn values_of_limited_arguments_are_compared() {
     let mut partly = sockets(&[1]);
     partly.count(id(SOCKET), 1);
     assert!(changes(&partly, &sockets(&[10])).new.is_empty());
+}
+
+/// Calculated by hand; the decimal fraction is an example of textbooks.
+#[test]
+fn probabilities_are_those_of_the_test() {
+    for ((a, n), (b, m), expected) in [
+        ((3, 3), (0, 40), 1.0 / 12_341.0),
+        ((3, 3), (0, 3), 0.1),
+        ((4, 4), (0, 4), 2.0 / 70.0),
+        ((0, 1), (1, 1), 1.0),
+        ((0, 3), (1, 40), 1.0),
+        ((1, 10), (11, 14), 0.002_759),
+        ((5, 10), (5, 10), 1.0),
+        ((0, 5000), (5000, 5000), 0.0),
+    ] {
+        let chance = ExactTest::new(n, m).chance(a, b);
+        assert!((chance - expected).abs() < 1e-6, "{a}/{n} {b}/{m}: {chance}");
+    }
 }

@@ -3,10 +3,9 @@
 use super::table::CountedName;
 use crate::names::unknown_severity;
 use crate::read::TextPart;
-use crate::read::checked::{ReadRecording, checked};
-use crate::read::detect::{DetectedFormat, FormatDetector};
+use crate::read::detect::{DetectedFormat, FormatDetector, ReadRecording, checked};
 use crate::recording::Recording;
-use crate::recording::json::{entry, header};
+use crate::recording::json::entry;
 use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position, Severity};
 use callgate_codegen::Count;
@@ -57,7 +56,7 @@ pub struct CountReader {
 impl CountReader {
     /// A reader with the parameters of [`read`].
     pub fn new(arch: Arch, strict: bool) -> CountReader {
-        CountReader { arch, strict, detector: FormatDetector::new(arch, strict, true) }
+        CountReader { arch, strict, detector: FormatDetector::new(arch, strict, true, HELP) }
     }
 
     /// Adds a piece of the text.
@@ -65,7 +64,7 @@ impl CountReader {
     /// # Errors
     /// An error after which the rest of the text is useless.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Diagnostics> {
-        self.detector.push(bytes).map_err(with_help)
+        self.detector.push(bytes)
     }
 
     /// Adds the next part of a text from a [`TextSplitter`](crate::read::TextSplitter), instead of pieces of the text.
@@ -74,7 +73,7 @@ impl CountReader {
     /// # Errors
     /// An error after which the rest of the text is useless.
     pub fn add(&mut self, part: &mut TextPart) -> Result<(), Diagnostics> {
-        self.detector.add(part).map_err(with_help)
+        self.detector.add(part)
     }
 
     /// The counts in the complete text.
@@ -83,7 +82,7 @@ impl CountReader {
     /// As for [`read`].
     pub fn finish(self) -> Result<ReadCounts, Diagnostics> {
         let (arch, strict) = (self.arch, self.strict);
-        let format = self.detector.finish().map_err(with_help)?;
+        let format = self.detector.finish()?;
         let (counts, mut messages) = match format {
             DetectedFormat::Json(text) => of_recording(&text, unknown_severity(strict)),
             DetectedFormat::Audit(log) => return of_log(log.finish(), arch, true, strict),
@@ -108,10 +107,6 @@ impl CountReader {
     }
 }
 
-fn with_help(error: Diagnostic) -> Diagnostics {
-    if error.help.is_empty() { error.help(HELP) } else { error }.into()
-}
-
 const START: Position = Position { line: 1, column: 1 };
 
 /// What to do about a text without counts.
@@ -122,7 +117,7 @@ const HELP: &str = "write one line per syscall with its name and count, or give 
 fn of_recording(text: &str, unknown: Severity) -> (Vec<Count>, Messages) {
     let mut reader = Reader::new(text, KeyMatching::Exact);
     let mut counts = Vec::new();
-    let Some(tree) = header::parse(text, &mut reader) else {
+    let Some(tree) = entry::parse(text, &mut reader) else {
         return (counts, reader.into_messages());
     };
     for entry in entry::entries(&mut reader, &tree) {

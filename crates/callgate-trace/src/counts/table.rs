@@ -249,8 +249,7 @@ impl CountTable {
 
     /// The number of lines so far that are errors or have an unknown name.
     pub(crate) fn rejected(&self) -> usize {
-        let found = if self.has_tables { &self.tables } else { &self.plain };
-        rejected_lines(&found.messages)
+        rejected_lines(if self.has_tables { &self.tables.messages } else { &self.plain.messages })
     }
 
     /// Adds the error that the lines from this position on were not read, because too many were rejected.

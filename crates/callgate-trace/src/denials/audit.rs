@@ -14,17 +14,15 @@ pub(super) fn record(line: &str) -> Option<Parsed<'_>> {
     let record = Record::parse(line)?;
     let syscall = match record.syscall() {
         Ok(syscall) => syscall,
-        Err(Unreadable::Missing) => {
-            return Some(Parsed::Unread("missing or truncated arch or syscall".to_owned()));
-        }
-        Err(Unreadable::Arch(_, arch)) => {
-            return Some(Parsed::Unread(format!("unknown architecture \"{}\"", shorten(arch))));
-        }
-        Err(Unreadable::NotOnArch(_, arch, name)) => {
-            return Some(Parsed::Unread(format!("{arch} has no syscall \"{}\"", shorten(name))));
-        }
-        Err(Unreadable::Syscall(_, name)) => {
-            return Some(Parsed::Unread(format!("unknown syscall \"{}\"", shorten(name))));
+        Err(why) => {
+            return Some(Parsed::Unread(match why {
+                Unreadable::Missing => "missing or truncated arch or syscall".to_owned(),
+                Unreadable::Arch(_, arch) => format!("unknown architecture \"{}\"", shorten(arch)),
+                Unreadable::NotOnArch(_, arch, name) => {
+                    format!("{arch} has no syscall \"{}\"", shorten(name))
+                }
+                Unreadable::Syscall(_, name) => format!("unknown syscall \"{}\"", shorten(name)),
+            }));
         }
     };
     // The last one counts: the name of the program precedes it, which `ausearch -i` prints without escapes.

@@ -21,12 +21,9 @@
 //! text may contain any bytes.
 
 mod audit;
-mod deaths;
-mod journal;
 mod line;
 mod model;
 mod other_records;
-mod pieces;
 mod reader;
 mod recognized;
 mod report;
@@ -34,7 +31,6 @@ mod signals;
 mod strace;
 mod tally;
 mod tombstone;
-mod wrapped;
 
 pub use model::{
     Denial, DenialLog, Evidence, LoggedCall, MAX_DENIALS, OtherDenials, SecurityModule, Unread,

@@ -16,12 +16,11 @@
 //! in `security/smack/smack_access.c`, `landlock_log_denial` in `security/landlock/audit.c`; `audit_type_to_string` in systemd.
 
 use callgate_formats::diagnostics::quote::shorten;
-use memchr::memmem::Finder;
 
-use super::journal;
 use super::model::{OtherDenials, SecurityModule, kept};
 use super::tally::{Counts, Origin};
-use crate::logs::audit_fields::{decoded, fields};
+use crate::logs::audit_fields::{decoded, fields, journal_message};
+use crate::logs::lines::AnyOf;
 use crate::logs::markers::record_type;
 
 /// Each of these records contains one of these texts.
@@ -59,7 +58,7 @@ struct OfModule {
 
 /// Counts these records.
 pub(super) struct OtherRecords {
-    marks: [Finder<'static>; 5],
+    marks: AnyOf,
     /// In the order of the log.
     modules: Vec<OfModule>,
     failed: Counts,
@@ -67,20 +66,17 @@ pub(super) struct OtherRecords {
 
 impl OtherRecords {
     pub(super) fn new() -> OtherRecords {
-        OtherRecords {
-            marks: MARKS.map(Finder::new),
-            modules: Vec::new(),
-            failed: Counts::default(),
-        }
+        let (modules, failed) = (Vec::new(), Counts::default());
+        OtherRecords { marks: AnyOf::new(&MARKS), modules, failed }
     }
 
     /// Reads a line; returns whether it is such a record.
     pub(super) fn line(&mut self, number: u64, line: &str) -> bool {
-        if self.marks.iter().all(|mark| mark.find(line.as_bytes()).is_none()) {
+        if !self.marks.is_in(line.as_bytes()) {
             return false;
         }
         // A program writes the other fields of an entry, and a record of seccomp has texts of programs, too.
-        let message = journal::message(line);
+        let message = journal_message(line);
         let text = message.as_deref().unwrap_or(line);
         let found = match record_type(text) {
             Some((kind, record)) => with_type(kind, record),

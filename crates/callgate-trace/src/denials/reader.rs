@@ -3,21 +3,19 @@
 use callgate_core::Arch;
 use memchr::memmem::Finder;
 
-use super::deaths::{Death, Deaths, Denied};
 use super::line::{Found, Parsed};
-use super::model::{DenialLog, Evidence, LoggedCall, MAX_UNREAD, Unread, UnreadLine, kept};
+use super::model::{DenialLog, Evidence, LoggedCall, MAX_UNREAD, UnreadLine, kept};
 use super::other_records::OtherRecords;
-use super::pieces::Pieces;
 use super::recognized::is_of_kernel;
-use super::signals::PendingSignals;
+use super::signals::{Death, Deaths, Denied, PendingSignals};
 use super::tally::Tally;
 use super::tombstone::{self, Tombstone};
-use super::wrapped::{Joined, Wrapped};
-use super::{audit, journal, report, strace};
-use crate::logs::audit::WITHOUT_TYPE;
-use crate::logs::lines::MAX_LINE;
-use crate::logs::lost::{LostRecords, LostRecordsFinder};
-use crate::logs::markers::{KILLED, Marker, MarkerFinder, is_other_record};
+use super::{audit, report, strace};
+use crate::logs::audit::{Record, WITHOUT_TYPE};
+use crate::logs::audit_fields::journal_message;
+use crate::logs::lines::{AnyOf, MAX_LINE};
+use crate::logs::lost::LostRecords;
+use crate::logs::markers::{KILLED, Marker, is_other_record, reported, stems};
 use crate::logs::strace::{LogLine, LoggedSyscall, SyscallLog};
 
 /// Every line that is read contains one of these or a marker, except those of strace.
@@ -44,9 +42,8 @@ pub struct DenialReader<'a> {
     arch: Arch,
     relevant: Box<Relevant<'a>>,
     pieces: Pieces,
-    finders: Vec<Finder<'static>>,
-    markers: MarkerFinder,
-    lost_finder: LostRecordsFinder,
+    marks: AnyOf,
+    markers: AnyOf,
     syscalls: SyscallLog,
     deaths: Deaths,
     signals: PendingSignals,
@@ -54,14 +51,10 @@ pub struct DenialReader<'a> {
     begins_report: Finder<'static>,
     wrapped: Option<Wrapped>,
     tally: Tally,
-    lines: u64,
-    logged: u64,
-    unread: Unread,
-    is_recognized: bool,
-    is_of_kernel: bool,
     other: OtherRecords,
-    assumed_arch: u64,
     lost_records: LostRecords,
+    /// What is known so far, without what the fields above count.
+    log: DenialLog,
 }
 
 impl<'a> DenialReader<'a> {
@@ -75,9 +68,8 @@ impl<'a> DenialReader<'a> {
             arch,
             relevant: Box::new(relevant),
             pieces: Pieces::default(),
-            finders: MARKS.iter().map(Finder::new).collect(),
-            markers: MarkerFinder::of_all(),
-            lost_finder: LostRecordsFinder::default(),
+            marks: AnyOf::new(&MARKS),
+            markers: stems(),
             syscalls: SyscallLog::new(arch),
             deaths: Deaths::default(),
             signals: PendingSignals::default(),
@@ -85,14 +77,9 @@ impl<'a> DenialReader<'a> {
             begins_report: Finder::new(Wrapped::START),
             wrapped: None,
             tally: Tally::default(),
-            lines: 0,
-            logged: 0,
-            unread: Unread::default(),
-            is_recognized: false,
-            is_of_kernel: false,
             other: OtherRecords::new(),
-            assumed_arch: 0,
             lost_records: LostRecords::default(),
+            log: DenialLog::default(),
         }
     }
 
@@ -115,28 +102,15 @@ impl<'a> DenialReader<'a> {
         self.settle_signals(u64::MAX);
         let (denials, lost) = self.tally.finish();
         let (other, failed) = self.other.finish();
-        let DenialReader { lines, logged, unread, is_of_kernel, assumed_arch, .. } = self;
-        let is_recognized = self.is_recognized || is_of_kernel;
+        let is_recognized = self.log.is_recognized || self.log.is_of_kernel;
         let lost_records = self.lost_records.caveat();
-        DenialLog {
-            denials,
-            lines,
-            logged,
-            unread,
-            is_recognized,
-            is_of_kernel,
-            other,
-            failed,
-            assumed_arch,
-            lost_records,
-            lost,
-        }
+        DenialLog { denials, is_recognized, other, failed, lost_records, lost, ..self.log }
     }
 
     /// Reads the next line; `None` for one that is too long.
     fn line(&mut self, line: Option<&[u8]>) {
-        self.lines += 1;
-        let number = self.lines;
+        self.log.lines += 1;
+        let number = self.log.lines;
         let Some(line) = line else {
             let why = format!("a line longer than {} MiB", MAX_LINE >> 20);
             return self.unread(number, why, "");
@@ -149,7 +123,7 @@ impl<'a> DenialReader<'a> {
             self.text(first, &cut);
         }
         if let Some(wrapped) = &mut self.wrapped {
-            let is_whole = matches!(wrapped.add(&text), Joined::Whole);
+            let is_whole = wrapped.add(&text);
             if let Some(Wrapped { first, text, .. }) = self.wrapped.take_if(|_| is_whole) {
                 self.text(first, &text);
             }
@@ -170,11 +144,11 @@ impl<'a> DenialReader<'a> {
         }
         match self.syscalls.line(text) {
             LogLine::Syscall(syscall) => {
-                self.is_recognized = true;
+                self.log.is_recognized = true;
                 self.syscall(number, text, &syscall);
             }
             LogLine::End { process, by_sigsys } => {
-                self.is_recognized = true;
+                self.log.is_recognized = true;
                 if by_sigsys {
                     self.deaths.end(process, number, text);
                 } else {
@@ -230,26 +204,25 @@ impl<'a> DenialReader<'a> {
 
     /// Reads a line that is not one of strace.
     fn other(&mut self, number: u64, text: &str) {
-        self.is_of_kernel = self.is_of_kernel || is_of_kernel(text);
+        self.log.is_of_kernel = self.log.is_of_kernel || is_of_kernel(text);
         if self.other.line(number, text) {
-            self.is_of_kernel = true;
+            self.log.is_of_kernel = true;
             return;
         }
         let bytes = text.as_bytes();
-        let may_be_lost = self.lost_finder.may_have(bytes);
-        let may_be_denial = self.markers.may_have(bytes)
-            || self.finders.iter().any(|mark| mark.find(bytes).is_some());
+        let may_be_lost = self.lost_records.may_be_in(bytes);
+        let may_be_denial = self.markers.is_in(bytes) || self.marks.is_in(bytes);
         if !(may_be_lost || may_be_denial) {
             return;
         }
         // Other fields of an entry in JSON have texts of programs.
-        let message = journal::message(text);
+        let message = journal_message(text);
         let text = message.as_deref().unwrap_or(text);
         if is_other_record(text) {
             return;
         }
         if may_be_lost && self.lost_records.line(text) {
-            self.is_recognized = true;
+            self.log.is_recognized = true;
             return;
         }
         let parsed = match audit::record(text) {
@@ -268,8 +241,8 @@ impl<'a> DenialReader<'a> {
         match parsed {
             Parsed::Nothing => {}
             Parsed::Logged => {
-                self.is_recognized = true;
-                self.logged += 1;
+                self.log.is_recognized = true;
+                self.log.logged += 1;
             }
             Parsed::Unread(why) => self.unread(number, why, text),
             Parsed::Signal(found) => self.signals.add(number, found, text),
@@ -285,11 +258,11 @@ impl<'a> DenialReader<'a> {
 
     /// Counts a denial; returns whether it is one.
     fn denial(&mut self, number: u64, found: Found<'_>) -> bool {
-        self.is_recognized = true;
+        self.log.is_recognized = true;
         let Found { mut call, program, origin, verdict, is_arch_assumed, process } = found;
         if call.evidence == Evidence::Filter {
             self.signals.explain(number, process, Some(call.syscall));
-            self.assumed_arch += u64::from(is_arch_assumed);
+            self.log.assumed_arch += u64::from(is_arch_assumed);
         }
         let Some(mask) = (self.relevant)(&call) else { return false };
         if call.evidence == Evidence::NoReturn {
@@ -326,8 +299,8 @@ impl<'a> DenialReader<'a> {
     }
 
     fn unread(&mut self, line: u64, why: String, text: &str) {
-        self.unread.count += 1;
-        let lines = &mut self.unread.lines;
+        self.log.unread.count += 1;
+        let lines = &mut self.log.unread.lines;
         // Those of signals are known later.
         let at = lines.partition_point(|known| known.line < line);
         if at < MAX_UNREAD {
@@ -335,5 +308,92 @@ impl<'a> DenialReader<'a> {
             lines.insert(at, UnreadLine { line, why, text });
             lines.truncate(MAX_UNREAD);
         }
+    }
+}
+
+/// Splits bytes that arrive in pieces into lines. Unlike [`LineSplitter`](crate::logs::lines::LineSplitter), it takes any bytes and
+/// any number of lines: a log of denials contains what programs print.
+#[derive(Default)]
+struct Pieces {
+    /// The start of a line that is not complete.
+    begun: Vec<u8>,
+    /// Whether the rest of a line that is too long is skipped.
+    is_skipping: bool,
+}
+
+impl Pieces {
+    /// Adds a piece. Calls `each` with the lines that are complete now, and with `None` for one longer than [`MAX_LINE`].
+    fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Option<&[u8]>)) {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let is_end = part.ends_with(b"\n");
+            if self.is_skipping {
+                self.is_skipping = !is_end;
+            } else if self.begun.len() + part.len() > MAX_LINE {
+                self.begun = Vec::new();
+                self.is_skipping = !is_end;
+                each(None);
+            } else if is_end && self.begun.is_empty() {
+                each(Some(part));
+            } else {
+                self.begun.extend_from_slice(part);
+                if is_end {
+                    each(Some(&self.begun));
+                    self.begun.clear();
+                }
+            }
+        }
+    }
+
+    /// Ends the text; calls `each` with a line without a line break.
+    fn finish(self, each: &mut dyn FnMut(Option<&[u8]>)) {
+        if !self.begun.is_empty() {
+            each(Some(&self.begun));
+        }
+    }
+}
+
+/// A wrapped report has at most this many lines and bytes.
+const MAX_LINES: u64 = 8;
+const MAX_BYTES: usize = 4096;
+
+/// A report of `SIGSYS` that an e-mail or a tracker wrapped: the lines so far, which are joined.
+struct Wrapped {
+    /// The number of the first line.
+    first: u64,
+    text: String,
+    lines: u64,
+}
+
+impl Wrapped {
+    /// What such a report has in its first line.
+    const START: &'static str = "{si_signo=SIGSYS";
+
+    /// A report that starts in this line: `{si_signo=SIGSYS, …` without the closing bracket.
+    fn begin(line: &str, number: u64) -> Option<Wrapped> {
+        let (_, rest) = line.split_once(Wrapped::START)?;
+        let is_wrapped = !rest.contains('}') && line.len() <= MAX_BYTES;
+        is_wrapped.then(|| Wrapped { first: number, text: line.trim_end().to_owned(), lines: 1 })
+    }
+
+    /// Whether a line is no part of the report before it.
+    fn ends_before(line: &str) -> bool {
+        line.contains("audit(")
+            || line.contains(Wrapped::START)
+            || Record::parse(line).is_some()
+            || reported(line).is_some()
+    }
+
+    /// Adds the next line; returns whether the report is complete, or too long.
+    fn add(&mut self, line: &str) -> bool {
+        self.text.push(' ');
+        self.text.push_str(line.trim());
+        self.lines += 1;
+        let is_whole = line.contains('}')
+            || self.lines >= MAX_LINES
+            || self.text.len() + line.len() > MAX_BYTES;
+        if is_whole {
+            self.text.push('\n');
+        }
+        is_whole
     }
 }

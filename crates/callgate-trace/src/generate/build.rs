@@ -8,11 +8,10 @@
 use std::collections::BTreeMap;
 
 use super::arg_limit::ArgLimit;
-use super::code::CodeSyscall;
 use super::draft::Draft;
 use super::error::{GenerateError, GenerateErrorKind};
 use super::families;
-use super::grant::{Grant, GrantReason, UnlimitedArg};
+use super::grant::{Grant, GrantReason};
 use super::language_runtime::{RuntimeCall, detect};
 use super::limitable;
 use super::namespaces::AllowedNamespaces;
@@ -20,7 +19,26 @@ use super::options::{GenerateOptions, LimitedArgs};
 use super::recorded_limits::{limit_args, limit_to};
 use super::runtime::{MADE_BY_KERNEL, NeededSyscall};
 use crate::recording::{ArgValues, Effect, Merger, Recording, SyscallId};
+use callgate_bpf::SyscallTable;
 use callgate_core::Arch;
+
+/// A syscall that the code of a program can make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeSyscall {
+    /// The architecture.
+    pub arch: Arch,
+    /// The number.
+    pub nr: u32,
+    /// Where the syscall is made: a file and a function, such as `libc.so.6: accept4`.
+    pub place: String,
+}
+
+impl CodeSyscall {
+    /// The name; `None` if the tables do not have the number.
+    pub fn name(&self) -> Option<&'static str> {
+        self.arch.syscall_name(self.nr)
+    }
+}
 
 /// Generates a profile that allows everything that was recorded, and as little else as the options permit.
 ///
@@ -70,20 +88,14 @@ pub fn generate_with_code(
         (name, grant)
     };
     let grants = counts.into_iter().map(grant).collect();
-    let GenerateOptions { deny, runtime, arguments, systemd, namespaces, .. } = *options;
     let languages = if options.runtime_calls { detect(&recorded) } else { Vec::new() };
     let mut draft = Draft {
         arches,
-        deny,
-        runtime,
-        arguments,
-        systemd,
-        resource: options.resource.clone(),
+        options: options.clone(),
         grants,
         numbers,
         refused: Vec::new(),
         tried: Vec::new(),
-        namespaces,
         assumed: Vec::new(),
         languages,
         dangers: BTreeMap::new(),
@@ -99,7 +111,7 @@ pub fn generate_with_code(
     draft.limit_namespaces();
     draft.settle_refused();
     let is_decided = |name: &str| draft.grants.contains_key(name) || draft.refused.contains(&name);
-    let tries = runtime.tries().iter().copied();
+    let tries = options.runtime.tries().iter().copied();
     draft.tried = tries.filter(|name| draft.exists(name) && !is_decided(name)).collect();
     for grant in draft.grants.values_mut() {
         grant.remove_vacuous_limits();
@@ -163,23 +175,21 @@ impl Draft {
             let grant =
                 self.grants.entry(name).or_insert_with(|| Grant::new(name, GrantReason::Code));
             grant.code.get_or_insert_with(|| syscall.place.clone());
-            if !grant.limits.is_empty() {
-                let why = "the code of the program may pass other values";
-                let limits = grant.limits.drain(..);
-                grant.unlimited.extend(limits.map(|limit| UnlimitedArg::new(limit.name, why)));
-            }
+            grant.unlimit("the code of the program may pass other values");
         }
     }
 
     /// Grants the syscalls that the program that installs the filter makes afterwards.
     fn grant_runtime(&mut self) {
-        let runtime = self.runtime;
+        let runtime = self.options.runtime;
         for NeededSyscall { name, values } in runtime.needs() {
             if !self.exists(name) {
                 continue;
             }
             let new_limit = match values {
-                Some(values) if self.arguments != LimitedArgs::Off => self.only_limit(name, values),
+                Some(values) if self.options.arguments != LimitedArgs::Off => {
+                    self.only_limit(name, values)
+                }
                 _ => None,
             };
             let Some(grant) = self.grants.get_mut(name) else {
@@ -191,11 +201,8 @@ impl Draft {
             };
             grant.at_start = true;
             match values {
-                Some(values) => grant.limits.iter_mut().for_each(|limit| limit.widen(values)),
-                None => grant.unlimited.extend(grant.limits.drain(..).map(|limit| {
-                    let why = format!("{} needs other values", runtime.name());
-                    UnlimitedArg::new(limit.name, why)
-                })),
+                Some(values) => grant.widen(values),
+                None => grant.unlimit(&format!("{} needs other values", runtime.name())),
             }
         }
     }
@@ -212,24 +219,28 @@ impl Draft {
     /// Grants what C libraries and the recorded language runtimes may do at any time.
     fn grant_language_runtimes(&mut self) {
         for runtime in self.languages.clone() {
-            for RuntimeCall { name, values, source } in runtime.calls() {
-                if !self.exists(name) {
-                    continue;
-                }
-                if let Some(known) = self.grants.get_mut(*name) {
-                    let values = values.unwrap_or_default();
-                    known.limits.iter_mut().for_each(|limit| limit.widen(values));
-                    continue;
-                }
-                let mut grant = Grant::new(name, GrantReason::Language { runtime, source });
-                if let Some(values) = values.filter(|_| self.arguments != LimitedArgs::Off) {
-                    // Without a limit, the syscall would be a privilege that the runtime does not need.
-                    let Some(limit) = self.only_limit(name, values) else { continue };
-                    grant.limits.push(limit);
-                }
-                self.grants.insert(name, grant);
+            for RuntimeCall { needed, source } in runtime.calls() {
+                self.grant_needed(*needed, GrantReason::Language { runtime, source });
             }
         }
+    }
+
+    /// Grants a syscall that was not recorded; the limits of one that is granted already are widened.
+    fn grant_needed(&mut self, NeededSyscall { name, values }: NeededSyscall, reason: GrantReason) {
+        if !self.exists(name) {
+            return;
+        }
+        if let Some(known) = self.grants.get_mut(name) {
+            known.widen(values.unwrap_or_default());
+            return;
+        }
+        let mut grant = Grant::new(name, reason);
+        if let Some(values) = values.filter(|_| self.options.arguments != LimitedArgs::Off) {
+            // Without a limit, the syscall would be a privilege that neither the runtime nor the program was seen to need.
+            let Some(limit) = self.only_limit(name, values) else { return };
+            grant.limits.push(limit);
+        }
+        self.grants.insert(name, grant);
     }
 
     /// Grants the syscalls that other C libraries make instead of recorded ones, and those that may accompany recorded
@@ -265,14 +276,15 @@ impl Draft {
                     sibling.limits = recorded.limits.clone();
                 }
                 if name == "clone3"
-                    && (self.namespaces != AllowedNamespaces::Any || self.is_limited("clone"))
+                    && (self.options.namespaces != AllowedNamespaces::Any
+                        || self.is_limited("clone"))
                 {
                     // Its flags are in memory, which filters cannot read, so it would bypass the limit of clone.
                     // Libraries fall back to clone if it fails with ENOSYS.
                     self.refused.push(name);
                     continue;
                 }
-                if name == "clone" && self.arguments != LimitedArgs::Off {
+                if name == "clone" && self.options.arguments != LimitedArgs::Off {
                     // Other members of the family do not create namespaces.
                     sibling.limits.extend(self.only_limit(name, &[0]));
                 }
@@ -284,24 +296,8 @@ impl Draft {
     /// Grants the syscalls that may accompany a recorded one.
     fn grant_companions(&mut self, recorded: &Grant) {
         for companions in families::companions(recorded.name) {
-            for NeededSyscall { name, values } in companions.syscalls {
-                if !self.exists(name) {
-                    continue;
-                }
-                if let Some(known) = self.grants.get_mut(*name) {
-                    let values = values.unwrap_or_default();
-                    known.limits.iter_mut().for_each(|limit| limit.widen(values));
-                    continue;
-                }
-                let reason = GrantReason::Sibling { of: recorded.name, why: companions.why };
-                let mut companion = Grant::new(name, reason);
-                if let Some(values) = values.filter(|_| self.arguments != LimitedArgs::Off) {
-                    // Without a limit, the syscall would be a privilege that the program was not seen to need.
-                    let Some(limit) = self.only_limit(name, values) else { continue };
-                    companion.limits.push(limit);
-                }
-                self.grants.insert(name, companion);
-            }
+            let reason = GrantReason::Sibling { of: recorded.name, why: companions.why };
+            companions.syscalls.iter().for_each(|needed| self.grant_needed(*needed, reason));
         }
     }
 

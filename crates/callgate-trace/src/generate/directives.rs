@@ -128,8 +128,8 @@ pub(super) fn permitted(
     };
     let mut permitted: Vec<Directive> = namespaces(draft).into_iter().filter(applies).collect();
     // A profile that only logs must not deny anything, nor must others deny arguments that the code may pass.
-    let is_limited = draft.arguments != LimitedArgs::Off
-        && draft.deny != DenyAction::Log
+    let is_limited = draft.options.arguments != LimitedArgs::Off
+        && draft.options.deny != DenyAction::Log
         && !draft.has_code()
         && draft.arches.iter().all(|arch| ARCHES.contains(arch));
     if !is_limited {
@@ -182,7 +182,7 @@ fn values(recorded: &Recording, syscall: &str, arg: usize) -> Option<Vec<u64>> {
     let mut values = Vec::new();
     let named = |(id, _): &(SyscallId, _)| id.name() == Some(syscall);
     for (_, stats) in recorded.syscalls().filter(named) {
-        let known = stats.is_known(arg).then(|| stats.args().get(arg)?.all()).flatten()?;
+        let known = stats.known(arg)?.all()?;
         values.extend_from_slice(known);
     }
     values.sort_unstable();

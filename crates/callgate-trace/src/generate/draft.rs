@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 
 use super::grant::Grant;
 use super::language_runtime::LanguageRuntime;
-use super::namespaces::AllowedNamespaces;
-use super::options::{DenyAction, LimitedArgs};
-use super::runtime::Runtime;
+use super::limitable;
+use super::options::{DenyAction, GenerateOptions};
 use super::systemd_versions;
-use crate::recording::{Recording, SyscallId};
+use crate::recording::{Evidence, Recording, SyscallId};
 use callgate_core::{Arch, Verdict};
 use callgate_formats::annotated::AnnotatedWriter;
 
@@ -17,18 +16,12 @@ use callgate_formats::annotated::AnnotatedWriter;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
     pub(super) arches: Vec<Arch>,
-    pub(super) deny: DenyAction,
-    pub(super) runtime: Runtime,
-    pub(super) arguments: LimitedArgs,
-    pub(super) systemd: u16,
-    /// The name of a `SeccompProfile` resource.
-    pub(super) resource: String,
+    pub(super) options: GenerateOptions,
     pub(super) grants: BTreeMap<&'static str, Grant>,
     pub(super) numbers: Vec<(SyscallId, u64)>,
     pub(super) refused: Vec<&'static str>,
     /// Syscalls that the program that installs the filter tries, and has a fallback for.
     pub(super) tried: Vec<&'static str>,
-    pub(super) namespaces: AllowedNamespaces,
     /// Syscalls that are limited to no new namespace although some of their recorded flags are not known.
     pub(super) assumed: Vec<&'static str>,
     pub(super) languages: Vec<LanguageRuntime>,
@@ -43,14 +36,9 @@ impl Draft {
         &self.arches
     }
 
-    /// What happens to all other syscalls.
-    pub fn deny(&self) -> DenyAction {
-        self.deny
-    }
-
-    /// The program that installs the filter.
-    pub fn runtime(&self) -> Runtime {
-        self.runtime
+    /// How it was generated.
+    pub fn options(&self) -> &GenerateOptions {
+        &self.options
     }
 
     /// The granted syscalls, ordered by name.
@@ -60,12 +48,7 @@ impl Draft {
 
     /// Whether a format can name a syscall: systemd ignores names that it does not know.
     pub(crate) fn can_name(&self, to: &AnnotatedWriter, name: &str) -> bool {
-        !to.is_unit || systemd_versions::knows(self.systemd, name)
-    }
-
-    /// The version of systemd for units.
-    pub fn systemd(&self) -> u16 {
-        self.systemd
+        !to.is_unit || systemd_versions::knows(self.options.systemd, name)
     }
 
     /// Whether syscalls are granted because the code of the program can make them.
@@ -87,11 +70,6 @@ impl Draft {
     /// What was recorded for the architectures of the profile, merged.
     pub fn recorded(&self) -> &Recording {
         &self.recorded
-    }
-
-    /// Which namespaces the profile lets programs create.
-    pub fn namespaces(&self) -> AllowedNamespaces {
-        self.namespaces
     }
 
     /// Syscalls that are limited to no new namespace although some of their recorded flags are not known.
@@ -136,12 +114,12 @@ impl Draft {
 
     /// The verdict of all syscalls that are not granted.
     pub(super) fn default_verdict(&self) -> Verdict {
-        self.arches.first().map_or(Verdict::KILL_PROCESS, |arch| self.deny.verdict(*arch))
+        self.arches.first().map_or(Verdict::KILL_PROCESS, |arch| self.options.deny.verdict(*arch))
     }
 
     /// The same in a language. The default action of a resource has no errno but EPERM.
     pub(super) fn default_verdict_in(&self, to: &AnnotatedWriter) -> Verdict {
-        match (to.default_errno, self.deny) {
+        match (to.default_errno, self.options.deny) {
             (Some(errno), DenyAction::Enosys) => Verdict::errno(errno),
             _ => self.default_verdict(),
         }
@@ -182,5 +160,27 @@ impl Draft {
     /// Whether an architecture of the profile has a syscall.
     pub(super) fn exists(&self, name: &str) -> bool {
         self.arches.iter().any(|arch| arch.number(name).is_some())
+    }
+
+    /// For each recorded value that a limit allows only because it was recorded: the runs that had it. Values that
+    /// differ only in bits that are not compared are one.
+    pub(crate) fn limited_values(&self) -> Vec<Evidence> {
+        let mut all = Vec::new();
+        for (syscall, stats) in self.recorded.syscalls() {
+            let grant = syscall.name().and_then(|name| self.grants.get(name));
+            let Some(grant) = grant.filter(|grant| grant.is_recorded()) else { continue };
+            for limit in &grant.limits {
+                let usual = |value: u64| {
+                    let mut usual = limitable::of(grant.name)
+                        .filter(|limitable| limitable.name == limit.name)
+                        .flat_map(|limitable| limitable.usual);
+                    usual.any(|usual| usual & limit.mask == value)
+                };
+                let values = stats.args().get(usize::from(limit.arg));
+                let seen = values.into_iter().flat_map(|values| values.seen_in_bits(limit.mask));
+                all.extend(seen.filter(|(value, _)| !usual(*value)).map(|(_, seen)| seen));
+            }
+        }
+        all
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::text::times;
+use super::grant::times;
 use crate::check::Finding;
 use crate::recording::{Caveat, MergeError};
 use callgate_bpf::diagnostic::Diagnostics;

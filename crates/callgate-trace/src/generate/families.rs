@@ -11,7 +11,7 @@
 //! glibc and `src` of musl.
 
 use super::limitable::TERMINAL;
-use super::runtime::NeededSyscall;
+use super::runtime::{NeededSyscall, any, only};
 
 /// Equivalent syscalls.
 #[derive(Debug)]
@@ -167,10 +167,6 @@ pub(super) fn companions(name: &str) -> impl Iterator<Item = &'static Companions
     COMPANIONS.iter().filter(move |companions| companions.of.contains(&name))
 }
 
-const fn any(name: &'static str) -> NeededSyscall {
-    NeededSyscall { name, values: None }
-}
-
 static COMPANIONS: &[Companions] = &[
     Companions {
         of: &["accept", "accept4", "connect"],
@@ -179,7 +175,7 @@ static COMPANIONS: &[Companions] = &[
     },
     Companions {
         of: &["write", "writev"],
-        syscalls: &[NeededSyscall { name: "ioctl", values: Some(TERMINAL) }],
+        syscalls: &[only("ioctl", TERMINAL)],
         why: "stdio tests whether it writes to a terminal; when and how depends on the library",
     },
     Companions {
@@ -190,10 +186,7 @@ static COMPANIONS: &[Companions] = &[
     Companions {
         of: &["open", "openat"],
         // F_SETFD.
-        syscalls: &[
-            NeededSyscall { name: "fcntl", values: Some(&[2]) },
-            NeededSyscall { name: "fcntl64", values: Some(&[2]) },
-        ],
+        syscalls: &[only("fcntl", &[2]), only("fcntl64", &[2])],
         why: "musl sets FD_CLOEXEC again",
     },
     Companions {
@@ -201,9 +194,9 @@ static COMPANIONS: &[Companions] = &[
         // PROT_NONE, PROT_READ | PROT_WRITE.
         syscalls: &[
             any("brk"),
-            NeededSyscall { name: "mmap", values: Some(&[0, 3]) },
-            NeededSyscall { name: "mmap2", values: Some(&[0, 3]) },
-            NeededSyscall { name: "mprotect", values: Some(&[0, 3]) },
+            only("mmap", &[0, 3]),
+            only("mmap2", &[0, 3]),
+            only("mprotect", &[0, 3]),
             any("madvise"),
             any("mremap"),
             any("munmap"),
@@ -214,7 +207,7 @@ static COMPANIONS: &[Companions] = &[
         of: &["set_tid_address"],
         // ARCH_SET_FS.
         syscalls: &[
-            NeededSyscall { name: "arch_prctl", values: Some(&[0x1002]) },
+            only("arch_prctl", &[0x1002]),
             any("getrandom"),
             any("prlimit64"),
             any("readlink"),
@@ -231,7 +224,7 @@ static COMPANIONS: &[Companions] = &[
         of: &["clone", "clone3"],
         syscalls: &[
             // FUTEX_WAIT, FUTEX_WAKE.
-            NeededSyscall { name: "futex", values: Some(&[0, 1]) },
+            only("futex", &[0, 1]),
             any("madvise"),
             any("munmap"),
             any("sched_yield"),

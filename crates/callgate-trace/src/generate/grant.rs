@@ -1,6 +1,9 @@
 //! A granted syscall: why it is granted, and with which limits.
 
-use super::arg_limit::{ArgLimit, Cube};
+use callgate_formats::annotated::AnnotatedWriter;
+use callgate_formats::ruleset::Comparison;
+
+use super::arg_limit::ArgLimit;
 use super::language_runtime::LanguageRuntime;
 
 /// How many alternatives the limits of one syscall may have together. Each becomes a rule.
@@ -61,6 +64,11 @@ pub struct UnlimitedArg {
     pub lacks_values: bool,
 }
 
+/// How often something was recorded, for people: `once`, `2 times`.
+pub(super) fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
 impl UnlimitedArg {
     pub(super) fn new(name: &'static str, why: impl Into<String>) -> UnlimitedArg {
         UnlimitedArg { name, why: why.into(), lacks_values: false }
@@ -84,23 +92,31 @@ impl Grant {
         matches!(self.reason, GrantReason::Recorded(_))
     }
 
-    /// The limits in disjunctive form: at least one alternative must hold. Each has one cube per limit.
-    pub(super) fn alternatives(&self) -> Vec<Vec<(&ArgLimit, Cube)>> {
+    /// The limits in disjunctive form, as far as a language has them: at least one alternative must hold.
+    pub(super) fn alternatives(&self, to: &AnnotatedWriter) -> Vec<Vec<Comparison>> {
         let mut all = vec![Vec::new()];
-        for limit in &self.limits {
-            let cubes = limit.cubes();
-            all = all
-                .iter()
-                .flat_map(|earlier: &Vec<(&ArgLimit, Cube)>| {
-                    cubes.iter().map(|cube| {
-                        let mut with = earlier.clone();
-                        with.push((limit, *cube));
-                        with
-                    })
-                })
-                .collect();
+        for limit in self.limits.iter().filter(|_| to.has_arguments()) {
+            let cubes: Vec<_> =
+                limit.cubes().into_iter().map(|cube| limit.comparison(cube)).collect();
+            let with = |earlier: &Vec<Comparison>| -> Vec<Vec<Comparison>> {
+                let one =
+                    |cube: &Option<Comparison>| earlier.iter().copied().chain(*cube).collect();
+                cubes.iter().map(one).collect()
+            };
+            all = all.iter().flat_map(with).collect();
         }
         all
+    }
+
+    /// Allows these values of all limited arguments as well.
+    pub(super) fn widen(&mut self, values: &[u64]) {
+        self.limits.iter_mut().for_each(|limit| limit.widen(values));
+    }
+
+    /// Removes all limits.
+    pub(super) fn unlimit(&mut self, why: &str) {
+        let limits = self.limits.drain(..);
+        self.unlimited.extend(limits.map(|limit| UnlimitedArg::new(limit.name, why)));
     }
 
     /// Removes limits that allow every value.

@@ -27,7 +27,7 @@ use callgate_formats::annotated::AnnotatedWriter;
 impl Draft {
     /// Limits all grants that could create namespaces.
     pub(super) fn limit_namespaces(&mut self) {
-        let AllowedNamespaces::Recorded { and } = self.namespaces else { return };
+        let AllowedNamespaces::Recorded { and } = self.options.namespaces else { return };
         self.replace_clone3();
         for (name, all) in [("clone", CLONE), ("unshare", ALL)] {
             let Some(limitable) = limitable::of(name).next() else { continue };
@@ -37,12 +37,12 @@ impl Draft {
                 continue;
             }
             match limited {
-                Some(limit) => {
+                Some((limit, is_assumed)) => {
                     grant.unlimited.retain(|unlimited| unlimited.name != limitable.name);
-                    if grant.is_recorded() && limit.is_assumed {
+                    if grant.is_recorded() && is_assumed {
                         self.assumed.push(grant.name);
                     }
-                    grant.limits = vec![limit.limit];
+                    grant.limits = vec![limit];
                 }
                 None => {
                     let why = "it is another argument on one of the architectures";
@@ -69,9 +69,14 @@ impl Draft {
         }
     }
 
-    /// A limit to the namespaces that are known to have been created; `None` if the architectures have the flags in
-    /// different arguments.
-    fn namespace_limit(&self, limitable: &LimitableArg, all: u64, and: u64) -> Option<NewLimit> {
+    /// A limit to the namespaces that are known to have been created, and whether some flags are not known; `None` if
+    /// the architectures have the flags in different arguments.
+    fn namespace_limit(
+        &self,
+        limitable: &LimitableArg,
+        all: u64,
+        and: u64,
+    ) -> Option<(ArgLimit, bool)> {
         let arg = limitable.common_position(&self.arches)?;
         let mut known = ArgValues::default();
         let mut is_assumed = false;
@@ -87,7 +92,7 @@ impl Draft {
         let mut limit = ArgLimit::of(arg, name, mask, why, &known)
             .or_else(|| ArgLimit::of(arg, name, mask, why, &none))?;
         limit.widen(&[0]);
-        Some(NewLimit { limit, is_assumed })
+        Some((limit, is_assumed))
     }
 
     /// Which namespaces can be created. The `setns` syscall enters namespaces of others.
@@ -114,14 +119,14 @@ impl Draft {
     /// denies nothing, and the line would deny a recorded `setns` that enters any kind of namespace, or one that is not
     /// known.
     pub(super) fn unit_namespaces(&self) -> Option<u64> {
-        let AllowedNamespaces::Recorded { and } = self.namespaces else { return None };
-        if self.deny == DenyAction::Log {
+        let AllowedNamespaces::Recorded { and } = self.options.namespaces else { return None };
+        if self.options.deny == DenyAction::Log {
             return None;
         }
         let mut entered = 0;
         for (syscall, stats) in self.recorded.syscalls() {
             if syscall.name() == Some("setns") {
-                let kinds = stats.is_known(1).then(|| stats.args().get(1)?.all()).flatten()?;
+                let kinds = stats.known(1)?.all()?;
                 entered = kinds.iter().try_fold(entered, |all, kind| match kind & ALL {
                     0 => None,
                     kind => Some(all | kind),
@@ -141,7 +146,7 @@ impl Draft {
         to: &AnnotatedWriter,
     ) -> impl Iterator<Item = &'static str> {
         let is_listed = !to.has_arguments()
-            && (self.deny == DenyAction::Log || self.unit_namespaces().is_some());
+            && (self.options.deny == DenyAction::Log || self.unit_namespaces().is_some());
         self.refused.iter().copied().filter(move |_| is_listed)
     }
 
@@ -155,11 +160,4 @@ impl Draft {
         });
         flags.fold(0, |all, flags| all | flags)
     }
-}
-
-/// A limit that is added.
-struct NewLimit {
-    limit: ArgLimit,
-    /// Whether some flags are not known.
-    is_assumed: bool,
 }

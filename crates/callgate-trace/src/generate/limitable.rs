@@ -75,6 +75,12 @@ impl LimitableArg {
             _ => self.bits,
         }
     }
+
+    /// Whether libraries may use a value in any run, judged by the bits that are compared.
+    pub(crate) fn is_usual(&self, value: u64) -> bool {
+        let mask = self.mask();
+        self.usual.iter().any(|usual| usual & mask == value & mask)
+    }
 }
 
 const ALL: u64 = u64::MAX;

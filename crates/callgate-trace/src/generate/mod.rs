@@ -29,7 +29,6 @@
 
 mod arg_limit;
 mod build;
-mod code;
 mod directives;
 mod draft;
 mod error;
@@ -38,26 +37,22 @@ mod grant;
 mod language_runtime;
 mod limit_namespaces;
 pub(crate) mod limitable;
-mod limited_values;
 mod namespaces;
 mod options;
 mod recorded_limits;
 mod remarks;
 mod runtime;
 mod systemd_versions;
-mod text;
 mod write;
 
 pub use arg_limit::{ArgLimit, Cube};
-pub use build::{generate, generate_with_code};
-pub use code::CodeSyscall;
+pub use build::{CodeSyscall, generate, generate_with_code};
 pub use draft::Draft;
 pub use error::GenerateError;
 pub use grant::{Grant, GrantReason, UnlimitedArg};
-pub use language_runtime::{LanguageRuntime, MAX_CALLS, RuntimeCall};
+pub use language_runtime::LanguageRuntime;
 pub use namespaces::{
     AllowedNamespaces, GrantedNamespaces, NAMESPACES, clone_fallbacks, created_namespaces,
-    namespace_names,
 };
 pub use options::{DenyAction, GenerateOptions, LimitedArgs};
 pub use remarks::remarks;

@@ -74,6 +74,6 @@ pub struct GrantedNamespaces {
 }
 
 /// The names of flags.
-pub fn namespace_names(flags: u64) -> Vec<&'static str> {
+pub(super) fn namespace_names(flags: u64) -> Vec<&'static str> {
     NAMESPACES.iter().filter(|(flag, _)| flags & flag != 0).map(|(_, name)| *name).collect()
 }

@@ -1,10 +1,9 @@
 //! Limits of arguments to recorded values, where these are known and stable.
 
 use super::arg_limit::ArgLimit;
-use super::grant::{Grant, UnlimitedArg};
+use super::grant::{Grant, UnlimitedArg, times};
 use super::limitable::{self, Evidence, LimitableArg};
 use super::options::LimitedArgs;
-use super::text::times;
 use crate::recording::{ArgValues, Bounds, MAX_VALUES, Recording};
 use callgate_core::Arch;
 
@@ -52,15 +51,13 @@ fn recorded_limit(
     let of_name =
         recorded.syscalls().filter(|(syscall, _)| syscall.name() == Some(limitable.syscall));
     for (syscall, stats) in of_name {
-        if !stats.is_known(index) {
+        let Some(values) = stats.known(index) else {
             let why = "its value is not known for all calls".to_owned();
             return Err(UnlimitedArg { lacks_values: true, ..unlimited(why) });
-        }
-        if let Some(values) = stats.args().get(index) {
-            let values = as_seen_by_filters(values, syscall.arch);
-            all.unite(&values);
-            each.push((values, stats.runs()));
-        }
+        };
+        let values = as_seen_by_filters(values, syscall.arch);
+        all.unite(&values);
+        each.push((values, stats.runs()));
     }
     let limit = limit_to(limitable, position, &all).ok_or_else(|| {
         unlimited(format!("more than {MAX_VALUES} distinct values were recorded"))
@@ -76,19 +73,16 @@ fn recorded_limit(
 /// Checks whether the values of a syscall on one architecture, in this many runs, are stable; otherwise says why not.
 fn check_stability(limitable: &LimitableArg, values: &ArgValues, runs: u64) -> Result<(), String> {
     let mask = limitable.mask();
-    let usual = |value: u64| limitable.usual.iter().any(|usual| usual & mask == value & mask);
     if runs > 1 {
         let in_all = |value: u64| {
             let mut same = values.runs().filter(|(other, _)| other & mask == value & mask);
             same.any(|(_, seen)| seen >= runs)
         };
-        let same = values.runs().all(|(value, _)| usual(value) || in_all(value));
+        let same = values.runs().all(|(value, _)| limitable.is_usual(value) || in_all(value));
         return same.then_some(()).ok_or_else(|| "its values differ between recordings".to_owned());
     }
-    let mut unusual: Vec<u64> =
-        values.runs().filter(|(value, _)| !usual(*value)).map(|(value, _)| value & mask).collect();
-    unusual.sort_unstable();
-    unusual.dedup();
+    let mut unusual = values.seen_in_bits(mask);
+    unusual.retain(|value, _| !limitable.is_usual(*value));
     let (seen, needed) = (values.observed(), MIN_PER_VALUE.saturating_mul(unusual.len() as u64));
     let too_few = || format!("seen {}; a limit needs at least {needed} observations", times(seen));
     (seen >= needed).then_some(()).ok_or_else(too_few)

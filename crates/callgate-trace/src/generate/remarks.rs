@@ -1,8 +1,7 @@
 //! Warnings about a generated profile: why it may allow less than the program needs, or more than necessary.
 
 use super::draft::Draft;
-use super::grant::{Grant, GrantReason};
-use super::text::times;
+use super::grant::{Grant, GrantReason, times};
 use crate::recording::{Effect, Recording, RecordingMethod, Run};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::Arch;
@@ -122,7 +121,7 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, to: &AnnotatedWriter) ->
             warn(
                 format!(
                     "systemd {} does not know {}, which was recorded {}: it is denied",
-                    draft.systemd(),
+                    draft.options().systemd,
                     grant.name,
                     times(count)
                 ),

@@ -38,6 +38,16 @@ pub(super) struct NeededSyscall {
     pub(super) values: Option<&'static [u64]>,
 }
 
+/// A syscall that is needed with any values.
+pub(super) const fn any(name: &'static str) -> NeededSyscall {
+    NeededSyscall { name, values: None }
+}
+
+/// A syscall that is needed with these values.
+pub(super) const fn only(name: &'static str, values: &'static [u64]) -> NeededSyscall {
+    NeededSyscall { name, values: Some(values) }
+}
+
 impl Runtime {
     /// All runtimes.
     pub const ALL: &'static [Runtime] = &[
@@ -111,7 +121,7 @@ impl Runtime {
             Runtime::None => &[],
         };
         parts.iter().flat_map(|part| {
-            let any = part.any.iter().map(|name| NeededSyscall { name, values: None });
+            let any = part.any.iter().copied().map(any);
             part.some.iter().copied().chain(any)
         })
     }
@@ -157,16 +167,16 @@ const RUNC: NeededSyscalls = NeededSyscalls { some: RUNC_SOME, any: RUNC_ANY };
 
 static RUNC_SOME: &[NeededSyscall] = &[
     // F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC.
-    NeededSyscall { name: "fcntl", values: Some(&[1, 2, 3, 4, 1030]) },
+    only("fcntl", &[1, 2, 3, 4, 1030]),
     // FUTEX_WAIT, FUTEX_WAKE.
-    NeededSyscall { name: "futex", values: Some(&[0, 1]) },
-    NeededSyscall { name: "clone", values: Some(&[0]) },
+    only("futex", &[0, 1]),
+    only("clone", &[0]),
     // PROT_NONE, PROT_READ | PROT_WRITE.
-    NeededSyscall { name: "mmap", values: Some(&[0, 3]) },
-    NeededSyscall { name: "mprotect", values: Some(&[0, 3]) },
+    only("mmap", &[0, 3]),
+    only("mprotect", &[0, 3]),
     // The variants on 32-bit ABIs.
-    NeededSyscall { name: "fcntl64", values: Some(&[1, 2, 3, 4, 1030]) },
-    NeededSyscall { name: "mmap2", values: Some(&[0, 3]) },
+    only("fcntl64", &[1, 2, 3, 4, 1030]),
+    only("mmap2", &[0, 3]),
 ];
 
 #[rustfmt::skip]
@@ -196,11 +206,11 @@ const CRUN: NeededSyscalls = NeededSyscalls { some: CRUN_SOME, any: CRUN_ANY };
 
 static CRUN_SOME: &[NeededSyscall] = &[
     // F_GETFD, F_SETFD, F_GETFL.
-    NeededSyscall { name: "fcntl", values: Some(&[1, 2, 3]) },
-    NeededSyscall { name: "fcntl64", values: Some(&[1, 2, 3]) },
+    only("fcntl", &[1, 2, 3]),
+    only("fcntl64", &[1, 2, 3]),
     // PROT_NONE, PROT_READ | PROT_WRITE.
-    NeededSyscall { name: "mmap", values: Some(&[0, 3]) },
-    NeededSyscall { name: "mmap2", values: Some(&[0, 3]) },
+    only("mmap", &[0, 3]),
+    only("mmap2", &[0, 3]),
 ];
 
 #[rustfmt::skip]

@@ -13,9 +13,9 @@
 //! `print_syscall` in auparse's `interpret.c`; `process_audit_string` in systemd's `journald-audit.c`.
 
 use super::audit_fields::is_of_program;
-use super::lines::{Block, Line, MAX_REJECTED_LINES, rejected_lines, too_many_rejected};
-use super::lost::{LostRecords, LostRecordsFinder};
-use super::markers::{Marker, MarkerFinder, Reported, reported};
+use super::lines::{AnyOf, Block, Line, MAX_REJECTED_LINES, rejected_lines, too_many_rejected};
+use super::lost::LostRecords;
+use super::markers::{Marker, Reported, reported, stems_of_denials};
 use super::syscalls::BoundedSyscalls;
 use crate::names::{not_on_arch, or_ignored, unknown_name};
 use crate::recording::{Caveat, Recording, RecordingMethod, Run, SyscallId};
@@ -26,7 +26,6 @@ use callgate_core::Arch;
 use callgate_formats::diagnostics::messages::{Messages, Report};
 use callgate_formats::diagnostics::quote::shorten;
 use memchr::memchr_iter;
-use memchr::memmem::Finder;
 
 /// Each record contains one of these, in `type=SECCOMP `, `type=1326 ` or the format of the journal: `SECCOMP auid=` or
 /// `AUDIT1326 auid=` at the start of a message.
@@ -53,10 +52,9 @@ pub(crate) struct AuditLog {
     is_detected: bool,
     /// Whether [`MAX_REJECTED_LINES`] was exceeded, so that no further record is read.
     is_given_up: bool,
-    marks: Vec<Finder<'static>>,
-    lost_finder: LostRecordsFinder,
+    marks: AnyOf,
     lost: LostRecords,
-    markers: MarkerFinder,
+    markers: AnyOf,
     /// The number of lines that look like denials but are not records, and the first of them.
     unread: (u64, u64),
 }
@@ -71,10 +69,9 @@ impl AuditLog {
             counts: Vec::new(),
             is_detected: false,
             is_given_up: false,
-            marks: MARKS.iter().map(Finder::new).collect(),
-            lost_finder: LostRecordsFinder::default(),
+            marks: AnyOf::new(&MARKS),
             lost: LostRecords::default(),
-            markers: MarkerFinder::of_denials(),
+            markers: stems_of_denials(),
             unread: (0, 0),
         }
     }
@@ -88,8 +85,8 @@ impl AuditLog {
     /// denial. Searching the block at once is fast, and most logs have none.
     pub(crate) fn may_have_records(&self, block: Block<'_>, with_messages: bool) -> bool {
         let bytes = block.text.as_bytes();
-        self.marks.iter().any(|mark| mark.find(bytes).is_some())
-            || with_messages && (self.lost_finder.may_have(bytes) || self.markers.may_have(bytes))
+        self.marks.is_in(bytes)
+            || with_messages && (self.lost.may_be_in(bytes) || self.markers.is_in(bytes))
     }
 
     /// Whether a line was a record.
@@ -130,12 +127,12 @@ impl AuditLog {
     /// Reads a line that is not a record.
     fn other(&mut self, line: Line<'_>) {
         let bytes = line.text.as_bytes();
-        if self.lost_finder.may_have(bytes) && self.lost.line(line.text) {
+        if self.lost.may_be_in(bytes) && self.lost.line(line.text) {
             return;
         }
         // The ends of processes are not syscalls that a recording lacks.
         let is_denial = |found: Marker| found.reported == Reported::Denial;
-        if self.markers.may_have(bytes) && reported(line.text).is_some_and(is_denial) {
+        if self.markers.is_in(bytes) && reported(line.text).is_some_and(is_denial) {
             let (count, first) = &mut self.unread;
             *first = if *count == 0 { line.number.into() } else { *first };
             *count = count.saturating_add(1);

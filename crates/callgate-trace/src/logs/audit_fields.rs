@@ -1,6 +1,9 @@
-//! Fields of audit records that name programs.
+//! Fields of audit records, and the messages of journals in JSON that have such records.
 
 use std::borrow::Cow;
+
+use callgate_formats::syntax::json;
+use callgate_formats::syntax::tree::{Node, NodeKind, integer};
 
 /// How many bytes of a program's name the kernel keeps (`TASK_COMM_LEN` in `include/linux/sched.h`, without the zero).
 const COMM: usize = 15;
@@ -56,4 +59,23 @@ pub(crate) fn decoded(value: &str, is_raw: bool) -> Cow<'_, str> {
         std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok())
     });
     Cow::Owned(String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned())
+}
+
+/// The message of an entry of `journalctl -o json`; `None` for other lines. The journal writes a message that is not UTF-8 as a list of bytes.
+pub(crate) fn journal_message(line: &str) -> Option<String> {
+    let line = line.trim_end();
+    if !(line.starts_with('{') && line.ends_with('}') && line.contains("\"MESSAGE\"")) {
+        return None;
+    }
+    let entry = json::parse(line).ok()?;
+    let message = entry.get("MESSAGE")?;
+    if let Some(text) = message.text() {
+        return Some(text.to_owned() + "\n");
+    }
+    let byte = |item: &Node<'_>| match &item.kind {
+        NodeKind::Number(digits) => u8::try_from(integer(digits)?).ok(),
+        _ => None,
+    };
+    let bytes: Option<Vec<u8>> = message.items().iter().map(byte).collect();
+    Some(String::from_utf8_lossy(&bytes?).into_owned() + "\n")
 }

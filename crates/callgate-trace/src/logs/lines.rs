@@ -2,6 +2,7 @@
 
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 use callgate_formats::diagnostics::messages::{Messages, Report};
+use memchr::memmem::Finder;
 use memchr::{memchr, memchr_iter, memrchr};
 
 /// The longest line in bytes. strace writes the arguments of `execve` in one line; the kernel limits them to a
@@ -54,6 +55,21 @@ impl<'t> Block<'t> {
             start = end;
             Line { number: self.number.saturating_add(index), text }
         })
+    }
+}
+
+/// Searches for any of several texts, which is fast for whole blocks.
+#[derive(Debug)]
+pub(crate) struct AnyOf(Vec<Finder<'static>>);
+
+impl AnyOf {
+    pub(crate) fn new(texts: &[&'static str]) -> AnyOf {
+        AnyOf(texts.iter().copied().map(Finder::new).collect())
+    }
+
+    /// Whether a text has one of them.
+    pub(crate) fn is_in(&self, text: &[u8]) -> bool {
+        self.0.iter().any(|finder| finder.find(text).is_some())
     }
 }
 

@@ -13,9 +13,8 @@
 //! Sources: `audit_log_lost`, `audit_log_start` and `kauditd_printk_skb` in `kernel/audit.c`, `___ratelimit` in
 //! `lib/ratelimit.c`, `dev_kmsg_record` in systemd's `journald-kmsg.c`, `auditd-event.c` of the audit daemon.
 
-use memchr::memmem::Finder;
-
-use crate::recording::{Caveat, Effect};
+use super::lines::AnyOf;
+use crate::recording::Caveat;
 
 /// Each message contains one of these.
 const MARKS: [&str; 5] =
@@ -34,8 +33,9 @@ const UNNUMBERED: [&str; 8] = [
 ];
 
 /// The records that a log says were lost.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct LostRecords {
+    marks: AnyOf,
     /// Records that the kernel did not write to its log, and messages of the kernel that journald missed.
     suppressed: u64,
     /// The largest value of the kernel's counter.
@@ -44,26 +44,18 @@ pub(crate) struct LostRecords {
     unnumbered: u64,
 }
 
-/// Searches for the messages.
-#[derive(Debug)]
-pub(crate) struct LostRecordsFinder {
-    marks: Vec<Finder<'static>>,
-}
-
-impl Default for LostRecordsFinder {
-    fn default() -> LostRecordsFinder {
-        LostRecordsFinder { marks: MARKS.iter().map(Finder::new).collect() }
-    }
-}
-
-impl LostRecordsFinder {
-    /// Whether a text may have such a message.
-    pub(crate) fn may_have(&self, text: &[u8]) -> bool {
-        self.marks.iter().any(|mark| mark.find(text).is_some())
+impl Default for LostRecords {
+    fn default() -> LostRecords {
+        LostRecords { marks: AnyOf::new(&MARKS), suppressed: 0, counter: 0, unnumbered: 0 }
     }
 }
 
 impl LostRecords {
+    /// Whether a text may have a message about lost records.
+    pub(crate) fn may_be_in(&self, text: &[u8]) -> bool {
+        self.marks.is_in(text)
+    }
+
     /// Reads a line; returns whether it is such a message.
     pub(crate) fn line(&mut self, line: &str) -> bool {
         if let Some((before, _)) = line.split_once(" callbacks suppressed") {
@@ -107,12 +99,7 @@ impl LostRecords {
             parts.push("an unknown number lost by the audit system".to_owned());
         }
         let text = format!("the log says that audit records are missing: {}", parts.join(", "));
-        Some(Caveat {
-            id: Caveat::LOST_RECORDS.to_owned(),
-            effect: Effect::Incomplete,
-            count: (known > 0).then_some(known),
-            text,
-        })
+        Some(Caveat::incomplete("lost-records", (known > 0).then_some(known), text))
     }
 }
 
@@ -135,9 +122,11 @@ mod tests {
     use super::*;
 
     fn lost(log: &str) -> Option<(Option<u64>, String)> {
-        let (mut lost, finder) = (LostRecords::default(), LostRecordsFinder::default());
-        for line in log.split_inclusive('\n').filter(|line| finder.may_have(line.as_bytes())) {
-            lost.line(line);
+        let mut lost = LostRecords::default();
+        for line in log.split_inclusive('\n') {
+            if lost.may_be_in(line.as_bytes()) {
+                lost.line(line);
+            }
         }
         lost.caveat().map(|caveat| (caveat.count, caveat.text))
     }

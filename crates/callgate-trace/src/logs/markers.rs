@@ -9,7 +9,7 @@
 //! (`sandbox-seccomp-filter.c`), minijail, Firecracker, Cloud Hypervisor, Android (`debuggerd`), the log enricher of the Security
 //! Profiles Operator, snappy-debug, systemd (`service.c`, `coredump.c`), Go's runtime, glibc's `strsignal`, nginx, strace.
 
-use memchr::memmem::Finder;
+use super::lines::AnyOf;
 
 /// What a line with a marker reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,7 +140,7 @@ static MARKERS: &[Marker] = &[
 const OPERATOR: &str =
     "a line of the Security Profiles Operator, which does not say whether the syscall was denied";
 
-/// Each marker contains one of these, and each of a [denial](Reported::Denial) one of the first ones.
+/// Each marker contains one of these, and each of a [denial](Reported::Denial) one of [`OF_DENIALS`].
 const STEMS: [&str; 10] = [
     "eccomp",
     "SECCOMP denied",
@@ -154,30 +154,17 @@ const STEMS: [&str; 10] = [
     "159",
 ];
 
-/// The number of stems of denials.
-const OF_DENIALS: usize = 5;
+/// Those of denials, which are rare in logs of other kinds.
+const OF_DENIALS: [&str; 5] = [STEMS[0], STEMS[1], STEMS[2], STEMS[3], STEMS[4]];
 
-/// Searches for lines that look like denials.
-#[derive(Debug)]
-pub(crate) struct MarkerFinder {
-    stems: Vec<Finder<'static>>,
+/// Searches for lines that may have a marker.
+pub(crate) fn stems() -> AnyOf {
+    AnyOf::new(&STEMS)
 }
 
-impl MarkerFinder {
-    /// Searches for all markers.
-    pub(crate) fn of_all() -> MarkerFinder {
-        MarkerFinder { stems: STEMS.iter().map(Finder::new).collect() }
-    }
-
-    /// Searches for those of denials, which are rare in logs of other kinds.
-    pub(crate) fn of_denials() -> MarkerFinder {
-        MarkerFinder { stems: STEMS.iter().take(OF_DENIALS).map(Finder::new).collect() }
-    }
-
-    /// Whether a text may have a marker.
-    pub(crate) fn may_have(&self, text: &[u8]) -> bool {
-        self.stems.iter().any(|stem| stem.find(text).is_some())
-    }
+/// Searches for lines that may have a marker of a denial.
+pub(crate) fn stems_of_denials() -> AnyOf {
+    AnyOf::new(&OF_DENIALS)
 }
 
 /// What a line reports that looks like a denial; `None` for other lines.
@@ -347,8 +334,8 @@ mod tests {
 
     #[test]
     fn reports_of_denials_have_markers_and_other_lines_have_none() {
-        let finder = MarkerFinder::of_all();
-        let is_marked = |line: &str| finder.may_have(line.as_bytes()) && reported(line).is_some();
+        let stems = stems();
+        let is_marked = |line: &str| stems.is_in(line.as_bytes()) && reported(line).is_some();
         for line in DENIALS {
             assert!(is_marked(line), "{line}");
         }
@@ -361,10 +348,10 @@ mod tests {
     fn each_marker_contains_a_stem() {
         for Marker { text, reported, .. } in MARKERS {
             let stems = match reported {
-                Reported::Denial => OF_DENIALS,
-                _ => STEMS.len(),
+                Reported::Denial => &OF_DENIALS[..],
+                _ => &STEMS,
             };
-            assert!(STEMS[..stems].iter().any(|stem| text.contains(stem)), "{text}");
+            assert!(stems.iter().any(|stem| text.contains(stem)), "{text}");
         }
     }
 }

@@ -9,13 +9,17 @@ use crate::logs::audit::AuditLog;
 use crate::logs::lines::{Line, MAX_REJECTED_LINES};
 use crate::logs::strace::{ParsedLine, StraceLog};
 use crate::names::unknown_severity;
-use callgate_bpf::diagnostic::{Diagnostic, Position};
+use crate::recording::Recording;
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position};
 use callgate_core::Arch;
+use callgate_formats::diagnostics::messages::Messages;
 
 /// Reads a text and detects its format.
 pub(crate) struct FormatDetector {
     splitter: TextSplitter,
     candidates: Candidates,
+    /// What to do about errors that have no help of their own.
+    help: &'static str,
 }
 
 /// A complete text in its format.
@@ -40,20 +44,23 @@ struct Candidates {
 
 impl FormatDetector {
     /// A detector. `arch` is the architecture of logs that do not name one; with `strict`, unknown names are errors;
-    /// with `prefers_tables`, a table in a log takes precedence over the log.
-    pub(crate) fn new(arch: Arch, strict: bool, prefers_tables: bool) -> FormatDetector {
+    /// with `prefers_tables`, a table in a log takes precedence over the log. `help` is for errors that have none.
+    pub(crate) fn new(
+        arch: Arch,
+        strict: bool,
+        prefers_tables: bool,
+        help: &'static str,
+    ) -> FormatDetector {
         let unknown = unknown_severity(strict);
-        FormatDetector {
-            splitter: TextSplitter::default(),
-            candidates: Candidates {
-                json: None,
-                audit: AuditLog::new(unknown),
-                strace: StraceLog::new(arch, unknown),
-                counts: CountTable::new(unknown),
-                prefers_tables,
-                rejected_at: None,
-            },
-        }
+        let candidates = Candidates {
+            json: None,
+            audit: AuditLog::new(unknown),
+            strace: StraceLog::new(arch, unknown),
+            counts: CountTable::new(unknown),
+            prefers_tables,
+            rejected_at: None,
+        };
+        FormatDetector { splitter: TextSplitter::default(), candidates, help }
     }
 
     /// Reads only the audit records of a program.
@@ -62,23 +69,31 @@ impl FormatDetector {
     }
 
     /// Adds a piece of the text.
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), Diagnostic> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), Diagnostics> {
         // If a part is an error, it is the last one.
         let mut result = Ok(());
         self.splitter.push(bytes, &mut |part| result = self.candidates.add(part));
-        result
+        result.map_err(|error| self.with_help(error))
     }
 
     /// Adds the next part of a text that another splitter split.
-    pub(crate) fn add(&mut self, part: &mut TextPart) -> Result<(), Diagnostic> {
-        self.candidates.add(part)
+    pub(crate) fn add(&mut self, part: &mut TextPart) -> Result<(), Diagnostics> {
+        self.candidates.add(part).map_err(|error| self.with_help(error))
     }
 
     /// The complete text in its format.
-    pub(crate) fn finish(mut self) -> Result<DetectedFormat, Diagnostic> {
+    pub(crate) fn finish(mut self) -> Result<DetectedFormat, Diagnostics> {
         let mut result = Ok(());
-        self.splitter.finish(&mut |part| result = self.candidates.add(part));
-        result.map(|()| self.candidates.detected())
+        let splitter = std::mem::take(&mut self.splitter);
+        splitter.finish(&mut |part| result = self.candidates.add(part));
+        match result {
+            Ok(()) => Ok(self.candidates.detected()),
+            Err(error) => Err(self.with_help(error)),
+        }
+    }
+
+    fn with_help(&self, error: Diagnostic) -> Diagnostics {
+        if error.help.is_empty() { error.help(self.help) } else { error }.into()
     }
 }
 
@@ -176,4 +191,32 @@ impl Candidates {
             DetectedFormat::Counts(Box::new(self.counts))
         }
     }
+}
+
+/// A recording, and warnings about its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadRecording {
+    /// The syscalls.
+    pub recording: Recording,
+    /// Warnings about what was ignored, in the order of the text.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// The help for a text in an unknown format.
+pub(crate) const SUPPORTED_FORMATS: &str = "supported are recordings (callgate record -o FILE -- CMD), logs of strace (strace -f -o FILE CMD), tables of \
+     strace -c and perf trace -s, audit records (ausearch -m SECCOMP, journalctl, dmesg), and lines with a name and \
+     a count";
+
+/// A recording, unless there are errors or it is empty.
+pub(crate) fn checked(
+    recording: Recording,
+    mut messages: Messages,
+) -> Result<ReadRecording, Diagnostics> {
+    if !messages.failed() && recording.is_empty() {
+        messages.error(Position { line: 1, column: 1 }, "no syscalls in this file").help =
+            SUPPORTED_FORMATS.to_owned();
+    }
+    let failed = messages.failed();
+    let messages = messages.finish();
+    if failed { Err(messages.into()) } else { Ok(ReadRecording { recording, warnings: messages }) }
 }

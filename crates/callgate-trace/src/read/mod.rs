@@ -27,13 +27,11 @@
 //! from the kernel log and from the audit socket; it is counted once. Records have no argument values. A truncated last
 //! record is ignored if its syscall number may be truncated.
 
-pub(crate) mod checked;
 pub(crate) mod detect;
 mod reader;
 mod split;
-mod text_start;
 
-pub use checked::ReadRecording;
+pub use detect::ReadRecording;
 pub use reader::{ReadOptions, RecordingReader, read};
 pub use split::{TextPart, TextSplitter};
 

@@ -1,7 +1,6 @@
 //! Reads recordings in any format.
 
-use super::checked::{ReadRecording, SUPPORTED_FORMATS, checked};
-use super::detect::{DetectedFormat, FormatDetector};
+use super::detect::{DetectedFormat, FormatDetector, ReadRecording, SUPPORTED_FORMATS, checked};
 use super::split::TextPart;
 use crate::counts::table::CountTable;
 use crate::names::{not_on_arch, unknown_severity};
@@ -75,7 +74,7 @@ pub struct RecordingReader {
 impl RecordingReader {
     /// A reader with these options.
     pub fn new(options: &ReadOptions) -> RecordingReader {
-        let detector = FormatDetector::new(options.arch, options.strict, false);
+        let detector = FormatDetector::new(options.arch, options.strict, false, SUPPORTED_FORMATS);
         RecordingReader { options: *options, detector, program: None }
     }
 
@@ -93,7 +92,7 @@ impl RecordingReader {
     /// # Errors
     /// An error after which the rest of the text is useless.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Diagnostics> {
-        self.detector.push(bytes).map_err(with_help)
+        self.detector.push(bytes)
     }
 
     /// Adds the next part of a text from a [`TextSplitter`](super::TextSplitter), instead of pieces of the text.
@@ -102,7 +101,7 @@ impl RecordingReader {
     /// # Errors
     /// An error after which the rest of the text is useless.
     pub fn add(&mut self, part: &mut TextPart) -> Result<(), Diagnostics> {
-        self.detector.add(part).map_err(with_help)
+        self.detector.add(part)
     }
 
     /// The recording in the complete text.
@@ -111,7 +110,7 @@ impl RecordingReader {
     /// As for [`read`].
     pub fn finish(self) -> Result<ReadRecording, Diagnostics> {
         let unknown = unknown_severity(self.options.strict);
-        let format = self.detector.finish().map_err(with_help)?;
+        let format = self.detector.finish()?;
         if let (false, DetectedFormat::Audit(log)) = (self.options.partial, &format) {
             if let Some(error) = log.unread() {
                 return Err(error.into());
@@ -150,10 +149,6 @@ fn not_in_log(program: &str) -> Diagnostic {
     let program = shorten(program);
     Diagnostic::error(None, format!("no record of the program \"{program}\" in this log"))
         .help("give the name in `comm`, or the path in `exe`")
-}
-
-fn with_help(error: Diagnostic) -> Diagnostics {
-    if error.help.is_empty() { error.help(SUPPORTED_FORMATS) } else { error }.into()
 }
 
 /// A recording from a table of counts, all of one architecture.

@@ -49,43 +49,34 @@ impl Effect {
 }
 
 impl Caveat {
-    /// Identifier: syscalls were made but not counted ([`Run::lost`](super::Run::lost)).
-    pub const LOST_SYSCALLS: &'static str = "lost-calls";
     /// Identifier: the end of the recording is missing.
     pub const CUT_OFF: &'static str = "cut-off";
-    /// Identifier: the log says that audit records were lost.
-    pub const LOST_RECORDS: &'static str = "lost-records";
-    /// Identifier: lines of the log look like denials, and could not be read.
-    pub const UNREAD_DENIALS: &'static str = "unread-denials";
+
+    /// Syscalls are missing.
+    pub(crate) fn incomplete(id: &str, count: Option<u64>, text: String) -> Caveat {
+        Caveat { id: id.to_owned(), effect: Effect::Incomplete, count, text }
+    }
 
     /// The recording was truncated.
     pub(crate) fn cut_off() -> Caveat {
-        Caveat {
-            id: Caveat::CUT_OFF.to_owned(),
-            effect: Effect::Incomplete,
-            count: None,
-            text: "the recording is truncated: later entries are missing".to_owned(),
-        }
+        let text = "the recording is truncated: later entries are missing";
+        Caveat::incomplete(Caveat::CUT_OFF, None, text.to_owned())
     }
 
     /// The recording was saved while the command was running.
     pub fn unfinished() -> Caveat {
         let text =
             "the recording was saved while the command was running: later syscalls are missing";
-        Caveat { text: text.to_owned(), ..Caveat::cut_off() }
+        Caveat::incomplete(Caveat::CUT_OFF, None, text.to_owned())
     }
 
     /// Processes were recorded for this long while they ran; `to` describes them.
     pub fn attached(to: &str, time: Duration) -> Caveat {
-        Caveat {
-            id: "attached".to_owned(),
-            effect: Effect::Excerpt,
-            count: None,
-            text: format!(
-                "{to} was recorded for {:.1} s while it ran: earlier and later syscalls are missing",
-                time.as_secs_f64()
-            ),
-        }
+        let seconds = time.as_secs_f64();
+        let text = format!(
+            "{to} was recorded for {seconds:.1} s while it ran: earlier and later syscalls are missing"
+        );
+        Caveat { effect: Effect::Excerpt, ..Caveat::incomplete("attached", None, text) }
     }
 
     /// This many lines of a log look like denials, the first in this line, and could not be read.
@@ -96,12 +87,7 @@ impl Caveat {
                 "{count} lines of the log look like denials, the first is line {first}, but could not be read"
             ),
         };
-        Caveat {
-            id: Caveat::UNREAD_DENIALS.to_owned(),
-            effect: Effect::Incomplete,
-            count: Some(count),
-            text,
-        }
+        Caveat::incomplete("unread-denials", Some(count), text)
     }
 
     pub(super) fn lost(syscalls: u64) -> Caveat {
@@ -109,11 +95,6 @@ impl Caveat {
             1 => "at least 1 syscall is missing from the recording".to_owned(),
             syscalls => format!("at least {syscalls} syscalls are missing from the recording"),
         };
-        Caveat {
-            id: Caveat::LOST_SYSCALLS.to_owned(),
-            effect: Effect::Incomplete,
-            count: Some(syscalls),
-            text,
-        }
+        Caveat::incomplete("lost-calls", Some(syscalls), text)
     }
 }

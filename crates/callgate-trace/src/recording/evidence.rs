@@ -9,17 +9,9 @@ use super::limits::MAX_COUNT;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Evidence {
     runs: u64,
-    known: KnownRuns,
-}
-
-/// The bits of the [`RunId`](super::RunId)s of at most two runs, sorted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-enum KnownRuns {
-    /// More than two runs, or not known: in a recording of one run the identity is implied.
-    #[default]
-    Unknown,
-    One([u64; 1]),
-    Two([u64; 2]),
+    /// The bits of the [`RunId`](super::RunId)s of one run or of two, sorted; of one run, twice. `None`: more than two runs,
+    /// or not known; in a recording of one run the identity is implied.
+    known: Option<[u64; 2]>,
 }
 
 impl Default for Evidence {
@@ -32,15 +24,15 @@ impl Default for Evidence {
 impl Evidence {
     /// This many runs, which are not known.
     pub(crate) fn of(runs: u64) -> Evidence {
-        Evidence { runs, known: KnownRuns::Unknown }
+        Evidence { runs, known: None }
     }
 
     /// These runs, if there are as many as `runs` says; otherwise they are not known.
     pub(crate) fn of_known(runs: u64, known: &[u64]) -> Evidence {
         let known = match (runs, known) {
-            (1, [one]) => KnownRuns::One([*one]),
-            (2, [a, b]) => KnownRuns::Two([*a.min(b), *a.max(b)]),
-            _ => KnownRuns::Unknown,
+            (1, [one]) => Some([*one; 2]),
+            (2, [a, b]) => Some([*a.min(b), *a.max(b)]),
+            _ => None,
         };
         Evidence { runs, known }
     }
@@ -53,16 +45,16 @@ impl Evidence {
     /// The bits of the identities of the runs; empty if they are not known.
     pub(crate) fn known(&self) -> &[u64] {
         match &self.known {
-            KnownRuns::Unknown => &[],
-            KnownRuns::One(one) => one,
-            KnownRuns::Two(two) => two,
+            Some([one, _]) if self.runs == 1 => std::slice::from_ref(one),
+            Some(two) => two,
+            None => &[],
         }
     }
 
     /// Says which run it is, if it is one and not known.
     pub(super) fn attribute(&mut self, run: u64) {
-        if self.runs == 1 && self.known == KnownRuns::Unknown {
-            self.known = KnownRuns::One([run]);
+        if self.runs == 1 {
+            self.known.get_or_insert([run; 2]);
         }
     }
 
@@ -71,8 +63,8 @@ impl Evidence {
         match relation {
             RunRelation::Different => {
                 let runs = self.runs.saturating_add(other.runs).min(MAX_COUNT);
-                match (self.known, other.known) {
-                    (KnownRuns::One([a]), KnownRuns::One([b])) => Evidence::of_known(runs, &[a, b]),
+                match (self.known(), other.known()) {
+                    ([a], [b]) => Evidence::of_known(runs, &[*a, *b]),
                     _ => Evidence::of(runs),
                 }
             }

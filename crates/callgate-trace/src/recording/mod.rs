@@ -108,24 +108,20 @@
 //! [`ReadOptions::partial`](crate::read::ReadOptions::partial) reads these.
 
 mod caveat;
-mod digest;
 mod evidence;
 pub(crate) mod json;
 mod labels;
 pub(crate) mod limits;
-mod merge_error;
 mod merger;
 mod model;
 mod run;
-mod selection;
 mod syscall;
 mod values;
 
 pub use caveat::{Caveat, Effect};
 pub use evidence::Evidence;
 pub use limits::{MAX_COUNT, MAX_LABELS, MAX_VALUES};
-pub use merge_error::MergeError;
-pub use merger::{Merger, Merging};
+pub use merger::{MergeError, Merger, Merging};
 pub use model::{Recording, SyscallStats};
 pub use run::{RecordingMethod, Run, RunId};
 pub use syscall::SyscallId;

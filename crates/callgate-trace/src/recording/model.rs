@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::caveat::Caveat;
-use super::digest::digest;
 use super::evidence::{Evidence, RunRelation};
 use super::labels::CommonLabels;
 use super::limits::MAX_COUNT;
-use super::run::{Run, RunId, combined_caveats};
+use super::run::{Run, RunId, combined_caveats, digest};
 use super::syscall::SyscallId;
 use super::values::ArgValues;
 
@@ -54,7 +53,12 @@ impl SyscallStats {
 
     /// Whether the value of an argument is known for every occurrence.
     pub fn is_known(&self, arg: usize) -> bool {
-        self.args.get(arg).is_some_and(|values| values.observed() >= self.count)
+        self.known(arg).is_some()
+    }
+
+    /// The values of an argument if they are known for every occurrence.
+    pub(crate) fn known(&self, arg: usize) -> Option<&ArgValues> {
+        self.args.get(arg).filter(|values| values.observed() >= self.count)
     }
 
     /// Adds occurrences of one run whose values are not known.

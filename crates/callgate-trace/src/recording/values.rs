@@ -7,6 +7,8 @@
 //! For each value that is kept, the [`Evidence`] of runs that had it is kept too: an argument is stable if its values are
 //! the same in all runs.
 
+use std::collections::BTreeMap;
+
 use super::evidence::{Evidence, RunRelation};
 use super::limits::{MAX_COUNT, MAX_VALUES};
 
@@ -215,6 +217,16 @@ impl ArgValues {
         listed.into_iter().flat_map(|listed| {
             listed.values.iter().enumerate().map(|(index, value)| (*value, listed.seen(index)))
         })
+    }
+
+    /// The distinct values of some bits, each with the runs in which it was seen.
+    pub(crate) fn seen_in_bits(&self, mask: u64) -> BTreeMap<u64, Evidence> {
+        let mut all: BTreeMap<u64, Evidence> = BTreeMap::new();
+        for (value, seen) in self.seen() {
+            let of = all.entry(value & mask).or_insert(seen);
+            *of = of.unite(seen);
+        }
+        all
     }
 
     /// Each distinct value with the number of runs in which it was seen; empty if there were more than

@@ -207,3 +207,39 @@ fn a_draft_estimates_from_its_own_limits() {
     assert_eq!((unseen.values_once, unseen.runs_alone), (0, 0));
     assert_eq!(Unseen::of(&generate(&recordings[..1], &without).unwrap()), None);
 }
+
+#[test]
+fn intervals_are_those_of_tables() {
+    for (k, n, low, high) in [
+        (0, 10, 0.0, 0.3085),
+        (3, 12, 0.0549, 0.5719),
+        (5, 10, 0.1871, 0.8129),
+        (10, 10, 0.6915, 1.0),
+        (1, 1000, 0.000_025, 0.005_559),
+        (4000, 10_000, 0.3904, 0.4097),
+    ] {
+        let given = clopper_pearson(k, n);
+        let near = |a: f64, b: f64| (a - b).abs() < 6e-5;
+        assert!(near(given.0, low) && near(given.1, high), "{k} of {n}: {given:?}");
+    }
+}
+
+/// Calculated by hand from the formulas of the paper.
+#[test]
+fn estimates_are_those_of_the_formulas() {
+    // A = 0.9: 0.9 · 16 / 4 = 3.6; variance 2 (1.8 + 6.48 + 3.24) = 23.04; ln(1 + 1.7778) = 1.02165.
+    let estimate = chao2(10, 50, 4, 2).unwrap();
+    let factor = (Z * 1.021_651_247_5_f64.sqrt()).exp();
+    assert!((estimate.value - 3.6).abs() < 1e-12);
+    assert!((estimate.low - 3.6 / factor).abs() < 1e-6, "{estimate:?}");
+    assert!((estimate.high - 3.6 * factor).abs() < 1e-4, "{estimate:?}");
+    // Without syscalls of two runs: 0.9 · 3 = 2.7; variance 2.7 + 0.81 (75 − 81 / 52.7) / 4.
+    let estimate = chao2(10, 50, 3, 0).unwrap();
+    let variance: f64 = 2.7 + 0.81 * (75.0 - 81.0 / 52.7) / 4.0;
+    let factor = (Z * (1.0 + variance / 7.29).ln().sqrt()).exp();
+    assert!((estimate.value - 2.7).abs() < 1e-12);
+    assert!((estimate.high - 2.7 * factor).abs() < 1e-9);
+    assert_eq!(chao2(10, 50, 0, 3), None);
+    assert_eq!(chao2(10, 50, 1, 0), None);
+    assert!(chao2(10, 50, 1, 1).is_some());
+}

@@ -59,7 +59,7 @@ impl Dangers {
         };
         let own = of(&mut store, &policy)?;
         let other = of(&mut store, &default)?;
-        let is_trial = draft.deny() == DenyAction::Log;
+        let is_trial = draft.options().deny == DenyAction::Log;
         let mut calls: Vec<DangerousCall> = draft
             .granted_namespaces()
             .into_iter()

@@ -73,7 +73,7 @@ impl Evidence {
             }
             (None, _, Some(place)) => format!("it was not recorded, but is in the code: {place}"),
             (None, Some(GrantReason::Runtime), _) => {
-                format!("it was not recorded: {}", draft.runtime().description())
+                format!("it was not recorded: {}", draft.options().runtime.description())
             }
             _ => of.text,
         };

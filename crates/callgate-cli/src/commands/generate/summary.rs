@@ -92,7 +92,7 @@ impl Summary {
         if at_start > 0 {
             line(
                 "  at the start",
-                format!("{}: {}", syscalls(at_start), draft.runtime().description()),
+                format!("{}: {}", syscalls(at_start), draft.options().runtime.description()),
             );
         }
         let by_kernel = of(|grant| grant.reason == GrantReason::Kernel);
@@ -124,7 +124,7 @@ impl Summary {
         for (arch, denied, all) in &self.denied {
             line("denied", format!("{denied} of the {all} syscalls of {arch}"));
         }
-        line("", draft.deny().description().to_owned());
+        line("", draft.options().deny.description().to_owned());
         line("namespaces", namespaces(draft));
         line("dangerous", dangers.summary());
         let mut filter = format!("{} instructions", self.stats.insns);
@@ -155,7 +155,7 @@ impl Summary {
         let refused = draft.refused().iter().copied().filter(|_| has_arguments(format));
         let value = Json::Object(vec![
             ("form", format.name().into()),
-            ("runtime", draft.runtime().name().into()),
+            ("runtime", draft.options().runtime.name().into()),
             ("insns", self.stats.insns.into()),
             ("expected_insns", self.stats.expected_insns.into()),
             ("constant_allow", self.stats.constant_allow.into()),
@@ -175,7 +175,7 @@ impl Summary {
 
 /// Which namespaces programs can create, and how others are prevented.
 fn namespaces(draft: &Draft) -> String {
-    if draft.deny() == DenyAction::Log {
+    if draft.options().deny == DenyAction::Log {
         return "all, as everything else".to_owned();
     }
     let granted = draft.granted_namespaces();
@@ -227,7 +227,7 @@ fn denied(draft: &Draft, policy: &Policy) -> Result<Vec<(Arch, usize, usize)>> {
 /// The reason for each granted syscall.
 pub(super) fn grants(text: &mut String, draft: &Draft, format: LanguageId) {
     text.push('\n');
-    let runtime = draft.runtime().name();
+    let runtime = draft.options().runtime.name();
     for grant in draft.grants() {
         let why = match grant.reason {
             GrantReason::Recorded(count) if grant.at_start => {

@@ -4,6 +4,8 @@
 //! 18 to 24 with its V8 (`deps/v8`) and libuv (`deps/uv`), CPython 3.11 to 3.14. Paths in [`RuntimeCall::source`] are
 //! relative to these.
 
+use crate::generate::runtime::{self, NeededSyscall};
+
 /// A C library, or the runtime of a language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LanguageRuntime {
@@ -19,18 +21,12 @@ pub enum LanguageRuntime {
     Python,
 }
 
-/// How many syscalls are granted for one runtime, at most.
-pub const MAX_CALLS: usize = 25;
-
 /// A syscall that a runtime may make at any time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RuntimeCall {
-    /// The syscall.
-    pub name: &'static str,
-    /// The values of the argument that can be limited, if there is one.
-    pub values: Option<&'static [u64]>,
+#[derive(Clone, Copy, Debug)]
+pub(in crate::generate) struct RuntimeCall {
+    pub(in crate::generate) needed: NeededSyscall,
     /// Where the source of the runtime makes it: a file and a function, and when.
-    pub source: &'static str,
+    pub(in crate::generate) source: &'static str,
 }
 
 impl LanguageRuntime {
@@ -88,7 +84,7 @@ impl LanguageRuntime {
     }
 
     /// The syscalls that it may make at any time.
-    pub fn calls(self) -> &'static [RuntimeCall] {
+    pub(in crate::generate) fn calls(self) -> &'static [RuntimeCall] {
         match self {
             LanguageRuntime::CLibrary => C_LIBRARY,
             LanguageRuntime::Go => GO,
@@ -100,11 +96,11 @@ impl LanguageRuntime {
 }
 
 const fn any(name: &'static str, source: &'static str) -> RuntimeCall {
-    RuntimeCall { name, values: None, source }
+    RuntimeCall { needed: runtime::any(name), source }
 }
 
 const fn only(name: &'static str, values: &'static [u64], source: &'static str) -> RuntimeCall {
-    RuntimeCall { name, values: Some(values), source }
+    RuntimeCall { needed: runtime::only(name, values), source }
 }
 
 /// Memory for data: PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE.
@@ -270,16 +266,24 @@ mod tests {
     use crate::generate::limitable;
     use callgate_bpf::syscalls::is_known_name;
 
+    /// How many syscalls are granted for one runtime, at most.
+    const MAX_CALLS: usize = 25;
+
     #[test]
     fn each_runtime_has_at_most_25_syscalls_with_their_sources() {
         for runtime in LanguageRuntime::ALL {
             let calls = runtime.calls();
             assert!(calls.len() <= MAX_CALLS, "{}: {}", runtime.id(), calls.len());
-            let names: BTreeSet<&str> = calls.iter().map(|call| call.name).collect();
+            let names: BTreeSet<&str> = calls.iter().map(|call| call.needed.name).collect();
             assert_eq!(names.len(), calls.len(), "{}", runtime.id());
             for call in calls {
-                assert!(is_known_name(call.name), "{}", call.name);
-                assert!(names_file_and_function(call.source), "{}: {}", call.name, call.source);
+                assert!(is_known_name(call.needed.name), "{}", call.needed.name);
+                assert!(
+                    names_file_and_function(call.source),
+                    "{}: {}",
+                    call.needed.name,
+                    call.source
+                );
             }
         }
     }
@@ -323,10 +327,10 @@ mod tests {
     fn arguments_that_can_be_limited_are_limited() {
         for call in LanguageRuntime::ALL.iter().flat_map(|runtime| runtime.calls()) {
             assert_eq!(
-                call.values.is_some(),
-                limitable::of(call.name).count() == 1,
+                call.needed.values.is_some(),
+                limitable::of(call.needed.name).count() == 1,
                 "{}",
-                call.name
+                call.needed.name
             );
         }
     }

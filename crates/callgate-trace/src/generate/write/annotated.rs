@@ -1,15 +1,14 @@
-//! A draft as a policy with comments: what each language lays out.
+//! A draft as a policy with comments: what each language lays out, with the origin, the reasons and the limits.
 
 use std::collections::BTreeMap;
 
-use super::comments::{MADE_BY_KERNEL_WHY, all_in_code, danger, limits, origin};
-use super::policy::alternatives;
 use crate::generate::directives::Directive;
 use crate::generate::draft::Draft;
-use crate::generate::grant::{Grant, GrantReason};
+use crate::generate::grant::{Grant, GrantReason, times};
 use crate::generate::language_runtime::LanguageRuntime;
 use crate::generate::options::DenyAction;
 use crate::generate::runtime;
+use callgate_bpf::printable::visible;
 use callgate_core::{Arch, Verdict};
 use callgate_formats::annotated::{Annotated, AnnotatedWriter, Group, Reason};
 
@@ -24,12 +23,12 @@ pub(super) fn annotated(
     let mut policy = Annotated {
         arches: draft.arches().to_vec(),
         origin: origin(draft),
-        denied: draft.deny().description().to_owned(),
+        denied: draft.options().deny.description().to_owned(),
         default: draft.default_verdict_in(to),
         groups: groups(draft, to),
         directives: directives.collect(),
         remarks: Vec::new(),
-        name: draft.resource.clone(),
+        name: draft.options().resource.clone(),
     };
     if to.is_unit {
         policy.remarks = remarks(draft, to, !policy.directives.is_empty());
@@ -43,7 +42,7 @@ fn groups(draft: &Draft, to: &AnnotatedWriter) -> Vec<Group> {
     let mut by_runtime: BTreeMap<LanguageRuntime, Vec<&'static str>> = BTreeMap::new();
     let (mut limited, mut of_code, mut dangerous) = (Vec::new(), Vec::new(), Vec::new());
     for grant in draft.grants().filter(|grant| draft.can_name(to, grant.name)) {
-        let alternatives = alternatives(grant, to);
+        let alternatives = grant.alternatives(to);
         match grant.reason {
             _ if alternatives.iter().all(|comparisons| !comparisons.is_empty()) => {
                 let why = Reason::Other(limits(draft, grant));
@@ -74,7 +73,7 @@ fn groups(draft: &Draft, to: &AnnotatedWriter) -> Vec<Group> {
     groups.push(allow(Reason::Code(all_in_code(&of_code)), names));
     let mut add =
         |why: String, names: Vec<&'static str>| groups.push(allow(Reason::Other(why), names));
-    add(format!("Not recorded: {}.", draft.runtime().description()), runtime);
+    add(format!("Not recorded: {}.", draft.options().runtime.description()), runtime);
     add(format!("Not recorded: {MADE_BY_KERNEL_WHY}."), by_kernel);
     for (runtime, names) in by_runtime {
         add(format!("Not recorded: {}.", runtime.description()), names);
@@ -83,7 +82,7 @@ fn groups(draft: &Draft, to: &AnnotatedWriter) -> Vec<Group> {
         add(format!("Related to {of}, which was recorded: {why}."), names);
     }
     if to.is_unit {
-        let why = match draft.deny() {
+        let why = match draft.options().deny {
             DenyAction::Log => "Not logged: a profile that denies makes it fail with ENOSYS.",
             _ => {
                 "Listed, so that RestrictNamespaces= makes it fail with ENOSYS: libraries use clone."
@@ -112,7 +111,7 @@ fn allow(reason: Reason, names: Vec<&'static str>) -> Group {
 
 /// Whether systemd grants a syscall itself; `SystemCallLog=` has no such set.
 fn is_added_by_systemd(draft: &Draft, grant: &Grant) -> bool {
-    draft.deny() != DenyAction::Log
+    draft.options().deny != DenyAction::Log
         && !grant.is_recorded()
         && runtime::is_added_by_systemd(grant.name)
 }
@@ -141,9 +140,101 @@ fn remarks(
         remarks.push((why, limited));
     }
     if !unknown.is_empty() {
-        let version = draft.systemd();
+        let version = draft.options().systemd;
         let why = format!("Omitted, because systemd {version} does not know these syscalls:");
         remarks.push((why, unknown));
     }
     remarks
+}
+
+/// Why syscalls are granted that the kernel makes programs call.
+const MADE_BY_KERNEL_WHY: &str =
+    "the kernel makes programs call it after signals and in interrupted sleeps";
+
+/// The limits of a grant, and their reasons.
+fn limits(draft: &Draft, grant: &Grant) -> String {
+    let limits: Vec<String> = grant.limits.iter().map(ToString::to_string).collect();
+    let reason = match grant.reason {
+        GrantReason::Recorded(count) => format!("recorded {}", times(count)),
+        GrantReason::Code => in_code(grant),
+        GrantReason::Runtime => draft.options().runtime.description().to_owned(),
+        GrantReason::Kernel => MADE_BY_KERNEL_WHY.to_owned(),
+        GrantReason::Language { runtime, source } => {
+            format!("not recorded, but made by {} at any time ({source})", runtime.name())
+        }
+        GrantReason::Sibling { of, why } => format!("related to {of}, which was recorded: {why}"),
+    };
+    let start = if grant.at_start && grant.is_recorded() {
+        format!(", and made at the start by {}", draft.options().runtime.name())
+    } else {
+        String::new()
+    };
+    let first = grant.limits.first().map_or("", |limit| limit.why);
+    let danger = match draft.danger(grant.name) {
+        Some(_) => format!("{} ", danger(draft, grant.name)),
+        None => String::new(),
+    };
+    format!("{danger}{}: {reason}{start}; {first}.", limits.join(" and "))
+}
+
+/// How a comment about a dangerous syscall starts.
+const DANGEROUS: &str = "DANGEROUS:";
+
+/// Why a syscall that was marked is dangerous.
+fn danger(draft: &Draft, name: &str) -> String {
+    format!("{DANGEROUS} {}.", draft.danger(name).map(text_of).unwrap_or_default())
+}
+
+/// Where the code makes a syscall that was not recorded.
+fn in_code(grant: &Grant) -> String {
+    let place = grant.code.as_deref().unwrap_or("the program");
+    format!("not recorded, but in the code: {}", text_of(place))
+}
+
+/// Why syscalls are granted that are only in the code, with the place of each.
+fn all_in_code(grants: &[&Grant]) -> String {
+    let mut files: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for grant in grants {
+        let place = grant.code.as_deref().unwrap_or_default();
+        let (file, function) = place.split_once(": ").unwrap_or((place, ""));
+        let named = match function {
+            "" => grant.name.to_owned(),
+            function if function == grant.name => grant.name.to_owned(),
+            function => format!("{} ({})", grant.name, text_of(function)),
+        };
+        files.entry(file).or_default().push(named);
+    }
+    let files =
+        files.iter().map(|(file, names)| format!("{}: {}", text_of(file), names.join(", ")));
+    let files: Vec<String> = files.collect();
+    format!("Not recorded, but the code of the program can make them. {}.", files.join("; "))
+}
+
+/// Names in files and of commands are untrusted: a line break would end the comment, others would reorder its text.
+fn text_of(name: &str) -> String {
+    visible(name).chars().take(300).collect()
+}
+
+/// The recordings from which the profile was generated.
+fn origin(draft: &Draft) -> String {
+    // Only the names of programs: arguments may be passwords, and profiles are published.
+    let mut programs: Vec<&str> =
+        draft.recorded().runs().iter().filter_map(|run| run.program()).collect();
+    programs.sort_unstable();
+    programs.dedup();
+    let syscalls = draft.recorded().total();
+    let plural = if syscalls == 1 { "" } else { "s" };
+    let mut text = format!("generated by callgate from {syscalls} recorded call{plural}");
+    if let Some(first) = programs.first() {
+        text += &format!(" of {}", text_of(first));
+    }
+    match programs.len().checked_sub(1) {
+        None | Some(0) => {}
+        Some(1) => text += " and 1 other program",
+        Some(more) => text += &format!(" and {more} other programs"),
+    }
+    if programs.is_empty() && syscalls == 0 && draft.has_code() {
+        return "generated by callgate from the code of the program".to_owned();
+    }
+    text
 }

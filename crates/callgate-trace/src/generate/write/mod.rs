@@ -6,8 +6,6 @@
 //! Kafel policies and resources in YAML are not read back here; the command reads resources back.
 
 mod annotated;
-mod comments;
-mod policy;
 mod written;
 
 pub use written::WrittenProfile;

@@ -1,6 +1,5 @@
 //! Parses the arguments of a syscall as strace prints them.
 
-use super::text::split_once;
 use callgate_bpf::syscalls::Args;
 use callgate_core::Arch;
 use memchr::memchr2;
@@ -380,6 +379,16 @@ fn is_note(text: &str) -> bool {
         && text.get(..text.len() - comment.len()).is_some_and(|blanks| blanks.ends_with(' '))
 }
 
+/// Splits a text at the first occurrence of an ASCII delimiter. Unlike `str::split_once`, it prepares nothing, so it is
+/// fast for short texts.
+pub(super) fn split_once<'t, const N: usize>(
+    text: &'t str,
+    delimiter: &[u8; N],
+) -> Option<(&'t str, &'t str)> {
+    let at = text.as_bytes().windows(N).position(|window| window == delimiter)?;
+    Some((text.get(..at)?, text.get(at + N..)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -424,6 +433,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn texts_are_split_as_by_the_standard_library(text in "[] a>é\t\u{a0}]{0,12}") {
+            prop_assert_eq!(split_once(&text, b"] "), text.split_once("] "));
+            prop_assert_eq!(split_once(&text, b" a>"), text.split_once(" a>"));
+        }
+
         #[test]
         fn plain_numbers_are_read_like_other_arguments(
             args in proptest::collection::vec((argument(), "[ \t]{0,2}", "[ ]{0,1}"), 0..20),

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::args::split_once;
 use super::line::{Event, ParsedLine, attached, before_unfinished};
 use super::processes::Processes;
-use super::text::split_once;
 use super::unfinished::{UnfinishedSyscall, UnfinishedSyscalls};
 use callgate_bpf::diagnostic::Position;
 use callgate_core::Arch;
@@ -32,17 +32,6 @@ pub(crate) enum LogLine<'t> {
     Notice,
     /// Not a line of strace, a signal, or empty.
     Other,
-}
-
-impl LoggedSyscall<'_> {
-    fn resumed(process: Option<u32>, syscall: &UnfinishedSyscall) -> LoggedSyscall<'static> {
-        LoggedSyscall {
-            process,
-            arch: syscall.arch,
-            name: Cow::Owned(syscall.name().to_owned()),
-            args: Cow::Owned(syscall.args().to_owned()),
-        }
-    }
 }
 
 /// Joins the halves of syscalls, and follows the ABI of each process.
@@ -132,8 +121,11 @@ impl SyscallLog {
     fn ended(&mut self, syscall: Option<UnfinishedSyscall>, rest: &str) -> LogLine<'static> {
         let Some(mut syscall) = syscall else { return LogLine::Part };
         syscall.append(rest);
-        let whole = LoggedSyscall::resumed(self.processes.last(), &syscall);
-        self.unfinished.reuse(syscall);
-        LogLine::Syscall(whole)
+        LogLine::Syscall(LoggedSyscall {
+            process: self.processes.last(),
+            arch: syscall.arch,
+            name: Cow::Owned(syscall.name().to_owned()),
+            args: Cow::Owned(syscall.args().to_owned()),
+        })
     }
 }

@@ -1,7 +1,6 @@
 //! Parses a line of a log: the process, and the event.
 
-use super::args::ParsedArgs;
-use super::text::split_once;
+use super::args::{ParsedArgs, split_once};
 
 /// The end of the first line of a syscall that another process interrupts.
 pub(super) const UNFINISHED: &str = "<unfinished ...>";

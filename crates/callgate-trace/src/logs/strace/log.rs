@@ -4,9 +4,8 @@ use super::super::lines::{Block, Line, rejected_lines, too_many_rejected};
 use super::super::syscalls::BoundedSyscalls;
 use super::args::ParsedArgs;
 use super::line::{Event, ParsedLine, attached, before_unfinished};
-use super::names::{MAX_NAME, ResolvedName, ResolvedNames};
+use super::names::{ReportedNames, ResolvedName, ResolvedNames};
 use super::processes::Processes;
-use super::reported::ReportedNames;
 use super::unfinished::{
     MAX_COMPARED, MAX_UNFINISHED, TooManyCompared, TooManyUnfinished, UnfinishedSyscall,
     UnfinishedSyscalls,
@@ -145,7 +144,12 @@ impl StraceLog {
             Event::Changed(process, mode) => self.processes.changed(*process, *mode),
             Event::Attached(process) => self.processes.attached(*process),
             Event::Exited => self.processes.exited(process),
-            Event::Superseded(by) => self.superseded(process, *by),
+            Event::Superseded(by) => {
+                self.unfinished.supersede(process, *by);
+                if let Some(process) = process {
+                    self.processes.superseded(process, *by);
+                }
+            }
             Event::Nothing => {}
             // The table of `strace -C` counts the same syscalls again.
             Event::Table => self.in_table = true,
@@ -169,7 +173,7 @@ impl StraceLog {
     /// The recording, and messages about the log.
     pub(crate) fn finish(mut self) -> (Recording, Messages) {
         for syscall in self.unfinished.take_all() {
-            self.count_whole(syscall);
+            self.count_whole(&syscall);
         }
         if let Some((at, skipped)) = self.skipped {
             let message = if skipped == 1 {
@@ -213,7 +217,7 @@ impl StraceLog {
         };
         match self.unfinished.insert(process, arch, at(), name, first_half.trim_end()) {
             Ok(None) => {}
-            Ok(Some(lost)) => self.count_whole(lost),
+            Ok(Some(lost)) => self.count_whole(&lost),
             Err(TooManyUnfinished) => {
                 let message = format!(
                     "more than {MAX_UNFINISHED} unfinished syscalls at the same time, the limit"
@@ -232,7 +236,7 @@ impl StraceLog {
         match self.unfinished.resume(process, name) {
             Ok(Some(mut syscall)) => {
                 syscall.append(args);
-                self.count_whole(syscall);
+                self.count_whole(&syscall);
             }
             // strace attached during the syscall.
             Ok(None) => self.count(arch, at, name, &ParsedArgs::default()),
@@ -253,22 +257,14 @@ impl StraceLog {
         self.is_interrupted = false;
         if let Some(mut syscall) = self.unfinished.remove(self.processes.last()) {
             syscall.append(rest);
-            self.count_whole(syscall);
+            self.count_whole(&syscall);
         }
     }
 
     /// Counts a syscall that was unfinished.
-    fn count_whole(&mut self, syscall: UnfinishedSyscall) {
+    fn count_whole(&mut self, syscall: &UnfinishedSyscall) {
         let args = ParsedArgs::of(syscall.args());
         self.count(syscall.arch, || syscall.at, syscall.name(), &args);
-        self.unfinished.reuse(syscall);
-    }
-
-    fn superseded(&mut self, process: Option<u32>, by: u32) {
-        self.unfinished.supersede(process, by);
-        if let Some(process) = process {
-            self.processes.superseded(process, by);
-        }
     }
 
     fn count(&mut self, arch: Arch, at: impl Fn() -> Position, name: &str, args: &ParsedArgs) {
@@ -313,9 +309,7 @@ impl StraceLog {
 
     /// Reports a name that is not a syscall of this architecture, once if possible.
     fn report_unknown(&mut self, arch: Arch, at: Position, name: &str) {
-        if name.len() <= MAX_NAME {
-            self.reported_names.insert(arch, name);
-        }
+        self.reported_names.insert(arch, name);
         if syscalls::is_known_name(name) {
             not_on_arch(&mut self.messages, self.unknown, at, arch, name);
         } else {

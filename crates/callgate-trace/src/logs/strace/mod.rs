@@ -26,8 +26,6 @@ mod line;
 mod log;
 mod names;
 mod processes;
-mod reported;
-mod text;
 mod unfinished;
 
 pub(crate) use args::{split_args, value_of_number, without_note};

@@ -1,9 +1,9 @@
 //! Syscalls whose line is not complete, because another process logged one in between.
 
-use super::line::MAX_PROCESS;
 use super::names::shortened;
 use callgate_bpf::diagnostic::Position;
 use callgate_core::Arch;
+use std::collections::BTreeMap;
 
 /// How many syscalls may be unfinished at the same time. Each belongs to another thread.
 pub(super) const MAX_UNFINISHED: usize = 100_000;
@@ -18,7 +18,6 @@ pub(super) const MAX_COMPARED: usize = 10_000_000;
 
 /// The first half of a line.
 pub(super) struct UnfinishedSyscall {
-    process: Option<u32>,
     pub(super) arch: Arch,
     pub(super) at: Position,
     /// The name and the arguments.
@@ -54,22 +53,12 @@ pub(super) struct TooManyCompared;
 /// At most one unfinished syscall per process.
 #[derive(Default)]
 pub(super) struct UnfinishedSyscalls {
-    /// In no order.
-    syscalls: Vec<UnfinishedSyscall>,
-    /// One more than the index of the syscall of each process, or 0, indexed by the [slot](slot_of) of the process. Unlike
-    /// with a hash table, a hostile log cannot make look-ups slow.
-    by_process: Vec<u32>,
+    /// Unlike with a hash table, a hostile log cannot make look-ups slow.
+    by_process: BTreeMap<Option<u32>, UnfinishedSyscall>,
     /// The total length of their arguments in bytes.
     kept: usize,
     /// How many syscalls were compared with resumed ones.
     compared: usize,
-    /// An allocation for the next syscall.
-    spare: String,
-}
-
-/// Where the index of the syscall of a process is.
-fn slot_of(process: Option<u32>) -> usize {
-    process.map_or(0, |process| process.min(MAX_PROCESS) as usize + 1)
 }
 
 impl UnfinishedSyscalls {
@@ -82,44 +71,17 @@ impl UnfinishedSyscalls {
         name: &str,
         args: &str,
     ) -> Result<Option<UnfinishedSyscall>, TooManyUnfinished> {
-        let index = self.index_of(process);
-        if index.is_none() && self.syscalls.len() >= MAX_UNFINISHED {
+        let previous = self.remove(process);
+        if self.by_process.len() >= MAX_UNFINISHED {
             return Err(TooManyUnfinished);
         }
-        let previous = index.and_then(|index| self.syscalls.get_mut(index));
-        self.kept = self.kept.saturating_sub(previous.as_ref().map_or(0, |syscall| syscall.kept));
         let args = if self.kept + args.len() <= MAX_KEPT { args } else { "" };
         let name = shortened(name);
-        let mut text = std::mem::take(&mut self.spare);
-        text.push_str(name);
-        text.push_str(args);
         let (name_length, kept) = (name.len(), args.len());
         self.kept += kept;
-        let syscall = UnfinishedSyscall { process, arch, at, text, name_length, kept };
-        if let Some(previous) = previous {
-            return Ok(Some(std::mem::replace(previous, syscall)));
-        }
-        self.push(syscall);
-        Ok(None)
-    }
-
-    fn push(&mut self, syscall: UnfinishedSyscall) {
-        let slot = slot_of(syscall.process);
-        self.syscalls.push(syscall);
-        if slot >= self.by_process.len() {
-            self.by_process.resize(slot + 1, 0);
-        }
-        self.set_index(slot, self.syscalls.len());
-    }
-
-    fn set_index(&mut self, slot: usize, one_more: usize) {
-        if let Some(index) = self.by_process.get_mut(slot) {
-            *index = u32::try_from(one_more).unwrap_or_default();
-        }
-    }
-
-    fn index_of(&self, process: Option<u32>) -> Option<usize> {
-        (*self.by_process.get(slot_of(process))? as usize).checked_sub(1)
+        let text = [name, args].concat();
+        self.by_process.insert(process, UnfinishedSyscall { arch, at, text, name_length, kept });
+        Ok(previous)
     }
 
     /// Removes the first half that belongs to a resumed syscall of this name.
@@ -131,7 +93,7 @@ impl UnfinishedSyscalls {
         let name = shortened(name);
         // Lines name no process before the second process starts, and after all but one have ended.
         for process in [process, None] {
-            let syscall = self.index_of(process).and_then(|index| self.syscalls.get(index));
+            let syscall = self.by_process.get(&process);
             if syscall.is_some_and(|syscall| syscall.name() == name) {
                 return Ok(self.remove(process));
             }
@@ -139,35 +101,20 @@ impl UnfinishedSyscalls {
         if process.is_some() {
             return Ok(None);
         }
-        self.compared += self.syscalls.len();
+        self.compared += self.by_process.len();
         if self.compared > MAX_COMPARED {
             return Err(TooManyCompared);
         }
-        let of_any = self.syscalls.iter().filter(|syscall| syscall.name() == name);
-        let process = of_any.map(|syscall| syscall.process).min();
+        let first = self.by_process.iter().find(|(_, syscall)| syscall.name() == name);
+        let process = first.map(|(process, _)| *process);
         Ok(process.and_then(|process| self.remove(process)))
     }
 
     /// Removes the first half of a process.
     pub(super) fn remove(&mut self, process: Option<u32>) -> Option<UnfinishedSyscall> {
-        let index = self.index_of(process).filter(|index| *index < self.syscalls.len())?;
-        let syscall = self.syscalls.swap_remove(index);
-        self.set_index(slot_of(process), 0);
-        if let Some(moved) = self.syscalls.get(index) {
-            self.set_index(slot_of(moved.process), index + 1);
-        }
+        let syscall = self.by_process.remove(&process)?;
         self.kept = self.kept.saturating_sub(syscall.kept);
         Some(syscall)
-    }
-
-    /// Takes back the allocation of a syscall that was removed.
-    pub(super) fn reuse(&mut self, syscall: UnfinishedSyscall) {
-        /// More would let a few long lines cost memory for each unfinished syscall.
-        const MAX_SPARE: usize = 256;
-        if syscall.text.capacity() <= MAX_SPARE {
-            self.spare = syscall.text;
-            self.spare.clear();
-        }
     }
 
     /// The unfinished syscall of the thread `by` continues under the number of `process`, whose own one is dropped.
@@ -175,13 +122,11 @@ impl UnfinishedSyscalls {
         let Some(syscall) = self.remove(Some(by)) else { return };
         self.remove(process);
         self.kept += syscall.kept;
-        self.push(UnfinishedSyscall { process, ..syscall });
+        self.by_process.insert(process, syscall);
     }
 
     /// All first halves whose second half never came, ordered by process.
-    pub(super) fn take_all(&mut self) -> Vec<UnfinishedSyscall> {
-        let mut syscalls = std::mem::take(self).syscalls;
-        syscalls.sort_unstable_by_key(|syscall| syscall.process);
-        syscalls
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = UnfinishedSyscall> + use<> {
+        std::mem::take(self).by_process.into_values()
     }
 }

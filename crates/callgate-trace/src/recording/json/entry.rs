@@ -1,14 +1,56 @@
-//! Items of `calls`: the syscall and its count. Weights use only these.
+//! What every reader of a recording in JSON needs: whether a text is one, and the items of `calls` with the syscall and its count.
+//! Weights use only these.
 
 use callgate_bpf::diagnostic::Severity;
+use callgate_bpf::suggest::nearest;
 use callgate_bpf::{SyscallTable, syscalls};
 use callgate_core::Arch;
+use callgate_formats::syntax::json;
 use callgate_formats::syntax::reader::Reader;
-use callgate_formats::syntax::tree::Node;
+use callgate_formats::syntax::tree::{Node, NodeKind};
 
-use super::fields::{arch, is_object, required};
-use crate::names::{or_ignored, unknown_name};
+use crate::names::{MAX_SUGGESTIONS, or_ignored, unknown_name};
 use crate::recording::limits::MAX_COUNT;
+
+/// The version of recordings in JSON.
+pub(super) const VERSION: u64 = 1;
+
+/// The tree of a recording in a supported version; reports why there is none.
+pub(crate) fn parse<'t>(text: &'t str, reader: &mut Reader<'_>) -> Option<Node<'t>> {
+    match json::parse(text) {
+        Ok(tree) => check(tree, reader),
+        Err(error) => {
+            reader.add(error);
+            None
+        }
+    }
+}
+
+/// Whether a tree claims to be a recording.
+pub(super) fn is_recording(tree: &Node<'_>) -> bool {
+    tree.get("callgate").and_then(Node::text) == Some("recording")
+}
+
+/// Returns the tree if it is a recording in a supported version; reports why it is not.
+pub(super) fn check<'t>(tree: Node<'t>, reader: &mut Reader<'_>) -> Option<Node<'t>> {
+    reader.no_duplicates(&tree, &["callgate", "version", "calls"]);
+    if !is_recording(&tree) {
+        let given = tree.get("callgate").unwrap_or(&tree);
+        let message = "this JSON is not a recording: missing `\"callgate\": \"recording\"`";
+        reader.error(given.at, message).help =
+            "give a file that callgate record wrote, or a log or table of another tool".to_owned();
+        return None;
+    }
+    let version = required(reader, &tree, "version", "the recording")?;
+    let given = reader.integer(version, "`version`", u32::MAX.into())?;
+    if given != VERSION {
+        let message = format!("`version` is {given}, but only version {VERSION} is supported");
+        reader.error(version.at, message).help =
+            "record again, or use the version of callgate that made the recording".to_owned();
+        return None;
+    }
+    Some(tree)
+}
 
 /// An item of `calls`.
 pub(crate) struct SyscallEntry<'n> {
@@ -105,4 +147,50 @@ fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node<'n>) -> Option<SyscallEntry
         }
     };
     Some(SyscallEntry { arch, count, runs, resolved, given_nr: nr.map(|(_, nr)| nr), node })
+}
+
+/// Whether a node is an object; otherwise reports that `what` must be `expected`.
+pub(super) fn is_object(
+    reader: &mut Reader<'_>,
+    node: &Node<'_>,
+    what: &str,
+    expected: &str,
+) -> bool {
+    let is_object = matches!(node.kind, NodeKind::Map(_));
+    if !is_object {
+        reader.wrong_type(node, what, expected);
+    }
+    is_object
+}
+
+/// The value of a key; reports if it is missing.
+pub(super) fn required<'n>(
+    reader: &mut Reader<'_>,
+    node: &'n Node<'n>,
+    key: &str,
+    what: &str,
+) -> Option<&'n Node<'n>> {
+    let found = node.get(key);
+    if found.is_none() {
+        reader.error(node.at, format!("missing `{key}` in {what}")).help =
+            "record again".to_owned();
+    }
+    found
+}
+
+/// An architecture by its name.
+fn arch(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arch> {
+    let given = reader.text(node, "`arch`")?;
+    let arch = Arch::from_name(given);
+    if arch.is_none() {
+        let names = || Arch::ALL.iter().map(|arch| arch.name());
+        let message = format!("`arch` must be an architecture, but is {}", node.describe());
+        let suggest = reader.reported(Severity::Error) < MAX_SUGGESTIONS;
+        let near = if suggest { nearest(given, names()) } else { None };
+        reader.error(node.at, message).help = match near {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => format!("known architectures: {}", names().collect::<Vec<_>>().join(", ")),
+        };
+    }
+    arch
 }

@@ -4,51 +4,77 @@ use callgate_formats::layout::QuotedString;
 use rustc_hash::FxHashMap;
 use std::fmt::{self, Display, Write};
 
-use super::header::VERSION;
+use super::entry::VERSION;
 use crate::recording::caveat::Caveat;
 use crate::recording::evidence::Evidence;
 use crate::recording::model::{Recording, SyscallStats};
 use crate::recording::run::{Run, RunId};
+use crate::recording::syscall::SyscallId;
 use crate::recording::values::ArgValues;
 
 impl Recording {
     /// The recording as [JSON](crate::recording#json-format), with a line break at the end.
     pub fn to_json(&self) -> String {
-        let mut text = String::new();
+        let (places, common) = (RunPlaces::of(self.runs()), self.common_labels());
+        let syscall = |(syscall, stats): (SyscallId, &SyscallStats)| {
+            let is_merged = self.runs().len() > 1;
+            let has_own_labels = is_merged && !stats.common_labels().eq(common.iter());
+            Object::default()
+                .add("arch", QuotedString(syscall.arch.name()))
+                .add_some("name", syscall.name().map(QuotedString))
+                .add("nr", syscall.nr)
+                .add("count", stats.count())
+                .add_some("runs", Some(stats.runs()).filter(|runs| *runs != 1))
+                .add_some("only_in", places.of_runs(stats.seen()))
+                .add_some("common", has_own_labels.then(|| labels(stats.common_labels())))
+                .add_some("args", args(stats, &places))
+        };
+        format!(
+            "{{\n  \"callgate\": \"recording\",\n  \"version\": {VERSION},\n  \"runs\": [{}\n  ],\n  \"calls\": [{}\n  ]\n}}\n",
+            joined(self.runs().iter().map(run), "\n    ", ",\n    "),
+            joined(self.syscalls().map(syscall), "\n    ", ",\n    ")
+        )
+    }
+}
+
+/// The items, `first` before the first one and `other` before each other one.
+fn joined(items: impl Iterator<Item: Display>, first: &str, other: &str) -> String {
+    let mut text = String::new();
+    for item in items {
+        let before = if text.is_empty() { first } else { other };
         // Writing to a String cannot fail.
-        let _ = self.write(&mut text);
-        text
+        let _ = write!(text, "{before}{item}");
+    }
+    text
+}
+
+fn list(items: impl Iterator<Item: Display>) -> String {
+    format!("[{}]", joined(items, "", ", "))
+}
+
+/// The members of an object.
+#[derive(Default)]
+struct Object(String);
+
+impl Object {
+    fn add(mut self, key: &str, value: impl Display) -> Object {
+        let before = if self.0.is_empty() { "" } else { ", " };
+        let _ = write!(self.0, "{before}{}: {value}", QuotedString(key));
+        self
     }
 
-    fn write(&self, to: &mut String) -> fmt::Result {
-        write!(to, "{{\n  \"callgate\": \"recording\",\n  \"version\": {VERSION},\n  \"runs\": [")?;
-        for (index, run) in self.runs().iter().enumerate() {
-            to.write_str(if index > 0 { ",\n    " } else { "\n    " })?;
-            write_run(to, run)?;
+    /// Adds a value if there is one.
+    fn add_some(self, key: &str, value: Option<impl Display>) -> Object {
+        match value {
+            Some(value) => self.add(key, value),
+            None => self,
         }
-        to.write_str("\n  ],\n  \"calls\": [")?;
-        let places = RunPlaces::of(self.runs());
-        let common = self.common_labels();
-        for (index, (syscall, stats)) in self.syscalls().enumerate() {
-            to.write_str(if index > 0 { ",\n    " } else { "\n    " })?;
-            write!(to, "{{\"arch\": \"{}\", ", syscall.arch)?;
-            if let Some(name) = syscall.name() {
-                write!(to, "\"name\": \"{name}\", ")?;
-            }
-            write!(to, "\"nr\": {}, \"count\": {}", syscall.nr, stats.count())?;
-            if stats.runs() != 1 {
-                write!(to, ", \"runs\": {}", stats.runs())?;
-            }
-            if let Some(places) = places.of_runs(stats.seen()) {
-                write!(to, ", \"only_in\": {}", List(places))?;
-            }
-            if self.runs().len() > 1 && !stats.common_labels().eq(common.iter()) {
-                write!(to, ", \"common\": {}", Labels(stats.common_labels().collect()))?;
-            }
-            write_args(to, stats, &places)?;
-            to.write_str("}")?;
-        }
-        to.write_str("\n  ]\n}\n")
+    }
+}
+
+impl Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{{}}}", self.0)
     }
 }
 
@@ -66,161 +92,88 @@ impl RunPlaces {
         RunPlaces(places)
     }
 
-    /// The places of the runs of a piece of evidence, if they are known.
-    fn of_runs(&self, seen: Evidence) -> Option<Vec<usize>> {
+    /// The list of the places of these runs, if they are known.
+    fn of_runs(&self, seen: Evidence) -> Option<String> {
         let known = seen.known();
-        let places = known.iter().map(|run| self.0.get(run).copied()).collect::<Option<Vec<_>>>();
-        places.filter(|places| !places.is_empty())
+        let places = known.iter().map(|run| self.0.get(run)).collect::<Option<Vec<_>>>()?;
+        (!places.is_empty()).then(|| list(places.into_iter()))
     }
 }
 
-fn write_run(to: &mut String, run: &Run) -> fmt::Result {
-    write!(to, "{{\"how\": \"{}\"", run.method.name())?;
-    if !run.command.is_empty() {
-        let words = run.command.iter().map(|word| QuotedString(word));
-        write!(to, ", \"command\": {}", List(words.collect()))?;
-    }
-    if run.from_execve {
-        to.write_str(", \"from\": \"execve\"")?;
-    }
-    for (key, number) in [
-        ("processes", run.processes),
-        ("threads", run.threads),
-        ("lost", Some(run.lost)),
-        ("status", run.status.map(u64::from)),
-    ] {
-        if let Some(number) = number {
-            write!(to, ", \"{key}\": {number}")?;
-        }
-    }
-    for (key, text) in [("kernel", &run.kernel), ("recorder", &run.callgate)] {
-        if let Some(text) = text {
-            write!(to, ", \"{key}\": {}", QuotedString(text))?;
-        }
-    }
-    match run.id {
-        Some(id @ RunId::Assigned(_)) => write!(to, ", \"id\": \"{id}\"")?,
-        Some(id @ RunId::Digest(_)) => write!(to, ", \"digest\": \"{id}\"")?,
-        None => {}
-    }
-    if !run.labels.is_empty() {
-        let labels = run.labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-        write!(to, ", \"labels\": {}", Labels(labels.collect()))?;
-    }
-    if !run.caveats.is_empty() {
-        write!(to, ", \"caveats\": {}", List(run.caveats.iter().map(CaveatJson).collect()))?;
-    }
-    to.write_str("}")
+fn run(run: &Run) -> Object {
+    let is_assigned = matches!(run.id, Some(RunId::Assigned(_)));
+    let id = run.id.map(|id| format!("\"{id}\""));
+    let object = Object::default()
+        .add("how", QuotedString(run.method.name()))
+        .add_some("command", some_list(&run.command, |word| QuotedString(word)))
+        .add_some("from", run.from_execve.then_some("\"execve\""))
+        .add_some("processes", run.processes)
+        .add_some("threads", run.threads)
+        .add("lost", run.lost)
+        .add_some("status", run.status)
+        .add_some("kernel", run.kernel.as_deref().map(QuotedString))
+        .add_some("recorder", run.callgate.as_deref().map(QuotedString))
+        .add_some(if is_assigned { "id" } else { "digest" }, id);
+    let of_run = run.labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    object
+        .add_some("labels", (!run.labels.is_empty()).then(|| labels(of_run)))
+        .add_some("caveats", some_list(&run.caveats, caveat))
 }
 
-/// Labels as JSON.
-struct Labels<'r>(Vec<(&'r str, &'r str)>);
-
-impl Display for Labels<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("{")?;
-        for (index, (key, value)) in self.0.iter().enumerate() {
-            f.write_str(if index > 0 { ", " } else { "" })?;
-            write!(f, "{}: {}", QuotedString(key), QuotedString(value))?;
-        }
-        f.write_str("}")
-    }
+/// A list unless it is empty.
+fn some_list<'i, T, D: Display>(items: &'i [T], item: impl Fn(&'i T) -> D) -> Option<String> {
+    (!items.is_empty()).then(|| list(items.iter().map(item)))
 }
 
-/// A caveat as JSON.
-struct CaveatJson<'c>(&'c Caveat);
-
-impl Display for CaveatJson<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Caveat { id, effect, count, text } = self.0;
-        write!(f, "{{\"id\": {}, \"effect\": \"{}\"", QuotedString(id), effect.name())?;
-        if let Some(count) = count {
-            write!(f, ", \"count\": {count}")?;
-        }
-        write!(f, ", \"text\": {}}}", QuotedString(text))
-    }
+fn labels<'r>(labels: impl Iterator<Item = (&'r str, &'r str)>) -> Object {
+    labels.fold(Object::default(), |object, (key, value)| object.add(key, QuotedString(value)))
 }
 
-fn write_args(to: &mut String, stats: &SyscallStats, places: &RunPlaces) -> fmt::Result {
-    // Trailing arguments without a known value are omitted.
-    let known = stats.args().iter().rposition(|values| values.observed() > 0);
-    let Some(args) = known.and_then(|last| stats.args().get(..=last)) else { return Ok(()) };
-    to.write_str(", \"args\": [")?;
-    for (index, values) in args.iter().enumerate() {
-        to.write_str(if index > 0 { ", " } else { "" })?;
-        write_values(to, values, stats, places)?;
-    }
-    to.write_str("]")
+fn caveat(Caveat { id, effect, count, text }: &Caveat) -> Object {
+    Object::default()
+        .add("id", QuotedString(id))
+        .add("effect", QuotedString(effect.name()))
+        .add_some("count", *count)
+        .add("text", QuotedString(text))
 }
 
-fn write_values(
-    to: &mut String,
-    values: &ArgValues,
-    stats: &SyscallStats,
-    places: &RunPlaces,
-) -> fmt::Result {
-    match (values.all(), values.bounds()) {
-        (_, None) => return to.write_str("null"),
-        (Some(all), _) => {
-            let all = all.iter().map(|value| Hex(*value));
-            write!(to, "{{\"values\": {}", List(all.collect()))?;
-            let runs: Vec<u64> = values.runs().map(|(_, runs)| runs).collect();
-            if runs.iter().any(|runs| *runs != stats.runs()) {
-                write!(to, ", \"seen_in\": {}", List(runs))?;
-            }
+/// The values of the arguments; trailing ones without a known value are omitted.
+fn args(stats: &SyscallStats, places: &RunPlaces) -> Option<String> {
+    let last = stats.args().iter().rposition(|values| values.observed() > 0)?;
+    let values = stats.args().iter().take(last + 1);
+    Some(list(values.map(|one| or_null(values_of_arg(one, stats, places)))))
+}
+
+fn values_of_arg(values: &ArgValues, stats: &SyscallStats, places: &RunPlaces) -> Option<Object> {
+    let bounds = values.bounds()?;
+    let object = match values.all() {
+        Some(all) => {
+            let seen: Vec<Evidence> = values.seen().map(|(_, seen)| seen).collect();
+            let differs = seen.iter().any(|seen| seen.runs() != stats.runs());
             // A value in as many runs as the syscall is in the same runs.
-            let all: Vec<Evidence> = values.seen().map(|(_, seen)| seen).collect();
             let implied = |seen: &Evidence| *seen == stats.seen() || seen.known().is_empty();
-            if !all.iter().all(implied) {
-                let lists = all.iter().map(|seen| RunList(places.of_runs(*seen)));
-                write!(to, ", \"only_in\": {}", List(lists.collect()))?;
-            }
+            let is_implied = seen.iter().all(implied);
+            let only_in = || list(seen.iter().map(|seen| or_null(places.of_runs(*seen))));
+            Object::default()
+                .add("values", list(all.iter().map(|value| hex(*value))))
+                .add_some("seen_in", differs.then(|| list(seen.iter().map(Evidence::runs))))
+                .add_some("only_in", (!is_implied).then(only_in))
         }
-        (None, Some(bounds)) => write!(
-            to,
-            "{{\"min\": {}, \"max\": {}, \"ever\": {}, \"always\": {}",
-            Hex(bounds.min),
-            Hex(bounds.max),
-            Hex(bounds.ever),
-            Hex(bounds.always)
-        )?,
-    }
-    if values.observed() != stats.count() {
-        write!(to, ", \"observed\": {}", values.observed())?;
-    }
-    to.write_str("}")
+        None => Object::default()
+            .add("min", hex(bounds.min))
+            .add("max", hex(bounds.max))
+            .add("ever", hex(bounds.ever))
+            .add("always", hex(bounds.always)),
+    };
+    let observed = values.observed();
+    Some(object.add_some("observed", (observed != stats.count()).then_some(observed)))
 }
 
 /// A 64-bit value as a string: many JSON readers keep only 53 bits of a number.
-struct Hex(u64);
-
-impl Display for Hex {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{:#x}\"", self.0)
-    }
+fn hex(value: u64) -> String {
+    format!("\"{value:#x}\"")
 }
 
-/// A list of the places of runs, or null.
-struct RunList(Option<Vec<usize>>);
-
-impl Display for RunList {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Some(places) => List(places.clone()).fmt(f),
-            None => f.write_str("null"),
-        }
-    }
-}
-
-struct List<T>(Vec<T>);
-
-impl<T: Display> Display for List<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[")?;
-        for (index, item) in self.0.iter().enumerate() {
-            f.write_str(if index > 0 { ", " } else { "" })?;
-            item.fmt(f)?;
-        }
-        f.write_str("]")
-    }
+fn or_null(value: Option<impl Display>) -> String {
+    value.map_or_else(|| "null".to_owned(), |value| value.to_string())
 }
