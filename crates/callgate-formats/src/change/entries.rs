@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::input::Edit;
 use crate::syntax::json;
 use crate::syntax::tree::{Member, Node};
 #[cfg(feature = "yaml")]
 use crate::syntax::yaml;
-
-use super::edit::Edit;
 
 /// The documents of a text.
 pub(crate) fn documents(text: &str) -> Vec<Node<'_>> {

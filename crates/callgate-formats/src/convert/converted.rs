@@ -1,20 +1,15 @@
 //! The conversion as a whole.
 
-use super::attempts::{Attempt, attempts};
-use super::error::{ConvertError, ConvertErrorKind};
-use super::fit::Fit;
-use super::loss::Loss;
-use super::multiplexers::MULTIPLEXERS;
-use super::options::ConvertOptions;
-use super::prove::read_back;
-use super::runtime_notes::runtime_notes;
-use super::source::Source;
-use super::strictness::laxer;
-use super::writing::Writing;
+use super::error::{ConvertError, ConvertErrorKind, Example, Loss, Losses};
+use super::fit::{Fit, is_as_strict, laxer};
+use super::named_rules::MULTIPLEXERS;
+use super::options::{ConvertOptions, read_back};
+use crate::languages::EnosysRule;
+use crate::languages::Writing;
 use crate::oci::{BAD_ARCH, EnosysAbove};
 use callgate_bpf::SyscallTable;
 use callgate_core::diagram::{Func, Store};
-use callgate_core::{Arch, SeccompData, Word};
+use callgate_core::{Arch, SeccompData, Verdict, Word};
 
 /// A policy in another language.
 #[derive(Clone, Debug, PartialEq)]
@@ -268,4 +263,135 @@ fn find_laxer(
         }
     }
     Ok(None)
+}
+
+/// A function that a policy must have, and how the policy is read back for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Attempt {
+    pub(crate) func: Func,
+    pub(crate) enosys_above: EnosysAbove,
+    /// The filter as its runtime applies it, if the policy has to name the bounds of runc's rule for it.
+    pub(crate) applied: Option<Func>,
+}
+
+/// The attempts, the best first. The policy that loses least is written, and of these the one about whose runtime least is to
+/// be known.
+pub(crate) fn attempts(source: Source, options: &ConvertOptions) -> Vec<Attempt> {
+    let Source { applied, own } = source;
+    let has_rules = applied != own;
+    if let Some(enosys_above) = options.enosys_above {
+        return vec![Attempt { func: applied, enosys_above, applied: None }];
+    }
+    let without = |func, applied| Attempt { func, enosys_above: EnosysAbove::Off, applied };
+    let with_rules = Attempt { func: applied, enosys_above: EnosysAbove::On, applied: None };
+    match options.target.writer().map(|writer| writer.enosys_rule) {
+        // runc always adds its rule, also for a filter that does not have it, but not without a name above number 0.
+        Some(EnosysRule::Always) => {
+            vec![with_rules, without(own, Some(applied)), without(own, None)]
+        }
+        Some(EnosysRule::OnlyRunc | EnosysRule::Perhaps) if has_rules => {
+            vec![without(own, Some(applied)), with_rules]
+        }
+        // The filter of a container has the rule in its program.
+        Some(EnosysRule::OnlyRunc | EnosysRule::Perhaps) => vec![without(own, None), with_rules],
+        // Other programs have no such rule, but most languages can say it.
+        _ if has_rules => vec![without(applied, None), without(own, None)],
+        _ => vec![without(own, None)],
+    }
+}
+
+const ADDED: &str = "runc makes numbers above the largest named one fail with ENOSYS; that is a rule of the runtime, not of \
+                     the profile";
+const ONLY_RUNC: &str = "only runc makes numbers above the largest named one fail with ENOSYS; other runtimes deny them as the \
+                         profile does";
+const MISSING: &str = "runc makes numbers above the largest one that a profile names fail with ENOSYS; that is a rule of the \
+                       runtime, not of the profile, and this policy does not have it";
+
+/// The notes about a text that means `written` as it was read back for an attempt. An error if it permits more there than the
+/// filter where that is installed.
+pub(crate) fn runtime_notes(
+    store: &mut Store,
+    (text, written): (&str, Func),
+    (source, attempt): (Source, Attempt),
+    options: &ConvertOptions,
+    arches: &[Arch],
+) -> Result<Vec<Loss>, ConvertError> {
+    if options.enosys_above.is_some() {
+        return Ok(Vec::new());
+    }
+    store.reset_steps();
+    let mut read = |enosys_above| {
+        let options = ConvertOptions { enosys_above: Some(enosys_above), ..options.clone() };
+        read_back(store, text, &options, arches)
+    };
+    let rule = options.target.writer().map_or(EnosysRule::Never, |writer| writer.enosys_rule);
+    let is_profile = rule != EnosysRule::Never;
+    let is_compared = rule == EnosysRule::Always || source.applied != source.own;
+    let (funcs, why, is_other): (_, _, fn([Verdict; 3]) -> bool) = match is_profile {
+        true if attempt.enosys_above == EnosysAbove::On => {
+            if rule == EnosysRule::Always {
+                return Ok(Vec::new());
+            }
+            let without = read(EnosysAbove::Off)?;
+            ([written, without, source.applied], ONLY_RUNC, |[with, without, _]| with != without)
+        }
+        true if is_compared => {
+            let with = read(EnosysAbove::On)?;
+            ([written, with, source.applied], ADDED, |[own, with, old]| own != with && with != old)
+        }
+        true => return Ok(Vec::new()),
+        false => ([source.own, written, source.applied], MISSING, |[own, new, old]| {
+            own != old && new != old
+        }),
+    };
+    let mut found: Vec<([Verdict; 3], SeccompData)> = store.verdict_combinations(funcs)?;
+    // Also under these rules, nothing is permitted that the filter denies where it is installed.
+    // A unit of systemd does not decide about other machines.
+    let is_laxer = |(verdicts, _): &&([Verdict; 3], SeccompData)| {
+        let [_, new, old] = *verdicts;
+        (is_profile || is_other(*verdicts)) && !is_as_strict(new, old)
+    };
+    if let Some((_, data)) = found.iter().find(is_laxer) {
+        let name = Arch::of_syscall(data.arch, data.nr).and_then(|arch| arch.syscall_name(data.nr));
+        let name = name.map_or_else(|| format!("syscall {}", data.nr), str::to_owned);
+        let why =
+            format!("the policy would permit {name}, which fails with ENOSYS by a rule of runc");
+        return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+    }
+    found.retain(|(verdicts, _)| is_other(*verdicts));
+    let mut notes = Losses::default();
+    note(&mut notes, why, &found, arches);
+    // runc would add to the policy what it adds to the source, but these languages are read without runc's rule.
+    if rule == EnosysRule::OnlyRunc && attempt.enosys_above == EnosysAbove::Off {
+        let mut found = store.verdict_combinations([source.own, written, source.applied])?;
+        found.retain(|([own, new, old], _)| own != old && new != old);
+        note(&mut notes, ONLY_RUNC, &found, arches);
+    }
+    Ok(notes.finish())
+}
+
+/// Adds a note with an example, of the main architecture if there is one.
+fn note(notes: &mut Losses, why: &str, found: &[([Verdict; 3], SeccompData)], arches: &[Arch]) {
+    let main = arches.first().copied();
+    let is_main = |data: &SeccompData| Arch::of_syscall(data.arch, data.nr) == main;
+    let example = found.iter().find(|(_, data)| is_main(data)).or(found.first());
+    if let Some(([_, written, source], data)) = example {
+        notes.example(why, Example { data: *data, source: *source, written: *written });
+    }
+}
+
+/// A filter that is converted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// What it does where it is installed.
+    pub applied: Func,
+    /// What it does without the rules that a container runtime adds to a profile.
+    pub own: Func,
+}
+
+impl From<Func> for Source {
+    /// A filter to which no runtime adds rules, or of which they are a part.
+    fn from(func: Func) -> Source {
+        Source { applied: func, own: func }
+    }
 }

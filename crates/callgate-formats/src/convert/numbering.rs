@@ -1,12 +1,11 @@
 //! Syscall numbers without an entry: the default action, and the ENOSYS check of runc.
 
-use callgate_bpf::SyscallTable;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::convert::error::ConvertError;
-use crate::convert::fit::Fit;
-use crate::convert::strictness::{is_as_strict, strictest};
+use super::error::ConvertError;
+use super::fit::{Fit, is_as_strict, strictest};
 use crate::oci::BAD_ARCH;
+use callgate_bpf::SyscallTable;
 use callgate_core::diagram::Func;
 use callgate_core::{Action, Arch, Verdict, X32_SYSCALL_BIT};
 

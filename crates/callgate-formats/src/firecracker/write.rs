@@ -1,17 +1,15 @@
 //! Filters of Firecracker and of the crate `seccompiler`.
 
-use callgate_bpf::SyscallTable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::convert::atoms::{Atom, AtomTest, LowHalf};
+use crate::convert::atoms::{Atom, AtomTest, LowHalf, alternatives_of, by_name, fit_arch};
 use crate::convert::error::ConvertError;
-use crate::convert::fit::Fit;
+use crate::convert::fit::{Fit, is_as_strict, strictest};
 use crate::convert::numbering::{Numbering, Unlisted};
-use crate::convert::single_arch::{alternatives_of, by_name, fit_arch};
-use crate::convert::strictness::{is_as_strict, strictest};
-use crate::convert::writing::Writing;
+use crate::languages::Writing;
 use crate::layout::QuotedString;
+use callgate_bpf::SyscallTable;
 use callgate_core::{Action, Arch, Verdict};
 
 /// The architectures of `seccompiler`.

@@ -1,12 +1,11 @@
 //! Resolves names: from the filters of a policy to numbers and conditions for one architecture.
 
-use super::arguments::{Deviation, deviation, own_argument};
+use std::collections::HashSet;
+
 use super::evaluate::{Context, Stop, evaluate};
 use super::model::{Filter, Item, ItemKind, Model, Statement, Syscall};
-use super::names::{internal_names, name_in_table};
-use super::progress::Progress;
-use super::width::width_warning;
-use super::word::Word;
+use super::names::{Deviation, deviation, internal_names, name_in_table, own_argument};
+use super::word::{Word, width_warning};
 use crate::diagnostics::quote::shorten;
 use crate::included::{Place, Reports, Sources, Span};
 use callgate_bpf::suggest::nearest;
@@ -14,7 +13,7 @@ use callgate_bpf::syscalls::{Argument, facts, is_known_name, known_names};
 use callgate_bpf::{SyscallTable, constants};
 use callgate_core::Arch;
 use callgate_core::policy::{Cmp, Condition};
-use callgate_core::template::Symbol;
+use callgate_core::template::{Symbol, VariableList};
 
 /// A rule for one architecture.
 pub(super) struct Lowered {
@@ -358,5 +357,46 @@ impl Resolver<'_, '_> {
         let message =
             format!("`{}` is neither an argument of {what} nor a constant", shorten(name));
         Stop { at, message, help }
+    }
+}
+
+/// The maximum number of tests in all conditions. A comparison of six arguments with each other has up to 2,000.
+const MAX_TESTS: usize = 1_000_000;
+
+/// What was done for all architectures so far.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// Places and kinds of messages, which are given once, not per architecture.
+    pub(super) warned: HashSet<(Place, &'static str)>,
+    /// The variables of all architectures.
+    pub(super) variables: VariableList,
+    /// The tests of all conditions.
+    tests: usize,
+}
+
+impl Progress {
+    /// Counts the tests of a comparison.
+    pub(super) fn count(&mut self, at: Span, condition: &Condition) -> Result<(), Stop> {
+        let mut tests = 0;
+        condition.for_each_test(&mut |_| tests += 1);
+        self.count_tests(at, tests)
+    }
+
+    /// Counts this number of tests.
+    pub(super) fn count_tests(&mut self, at: Span, tests: usize) -> Result<(), Stop> {
+        self.tests += tests;
+        if !self.is_full() {
+            return Ok(());
+        }
+        Err(Stop {
+            at,
+            message: format!("the comparisons have more than {MAX_TESTS} tests of arguments"),
+            help: "compare fewer arguments with each other, or give fewer architectures".to_owned(),
+        })
+    }
+
+    /// Whether the limit is exceeded, so that no more conditions are made.
+    pub(super) fn is_full(&self) -> bool {
+        self.tests > MAX_TESTS
     }
 }

@@ -1,12 +1,50 @@
 //! The statements of a policy with its included files.
 
-use super::frequency::{Frequencies, frequencies};
+use std::collections::BTreeMap;
+
 use super::lexer::{Kind, Lexer, Line};
-use super::model::Model;
-use super::options::ReadOptions;
-use super::parse::{Parser, Said, Stop, Syntax};
+use super::parse::{Model, Parser, Said, Stop, Syntax};
+use crate::diagnostics::quote::shorten;
 use crate::included::{Includes, Inclusions, Opened, Place, Reports, Sources};
+use crate::profile::Profile;
 use callgate_core::Arch;
+
+/// What a policy is read for.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// The architecture of the filter.
+    pub arch: Arch,
+    /// Tells the policy from its included files, as [`Included::identity`](super::Included::identity); `None` if it is not
+    /// known.
+    pub identity: Option<String>,
+    /// Whether the result has [`statements`](crate::Profile::statements).
+    pub statements: bool,
+}
+
+impl ReadOptions {
+    /// Reads for an architecture.
+    pub fn new(arch: Arch) -> ReadOptions {
+        ReadOptions { arch, identity: None, statements: false }
+    }
+}
+
+/// A policy, and how often its syscalls occur.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MinijailPolicy {
+    /// The policy.
+    pub profile: Profile,
+    /// The counts of the files that `@frequency` names, in the order of the names; equal names are added.
+    pub frequencies: Vec<Frequency>,
+}
+
+/// How often a syscall occurs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frequency {
+    /// The name of the syscall.
+    pub name: &'static str,
+    /// Its count.
+    pub count: u64,
+}
 
 /// How deep inclusions may nest, as in minijail.
 const MAX_DEPTH: usize = 8;
@@ -160,4 +198,67 @@ impl<'a, 'i> Reading<'a, 'i> {
 
 fn is_denylist(line: &Line) -> bool {
     line.tokens.first().is_some_and(|token| token.kind == Kind::Denylist)
+}
+
+/// Counts by the name of the syscall.
+pub(super) type Frequencies = BTreeMap<&'static str, u64>;
+
+/// Reads a file; equal names are added.
+pub(super) fn frequencies(
+    source: u16,
+    arch: Arch,
+    sources: &Sources,
+    reports: &mut Reports,
+    said: &mut Said,
+    counts: &mut Frequencies,
+) {
+    let Some(text) = sources.get(source).map(|source| source.text.clone()) else { return };
+    let mut lexer = Lexer::new(text, source);
+    while let Some(line) = lexer.next(reports) {
+        // After an error, the next line may have another one.
+        if let Ok(Some((name, count))) = frequency(&line, arch, sources, reports, said) {
+            let sum = counts.entry(name).or_default();
+            *sum = sum.saturating_add(count);
+        }
+    }
+}
+
+/// A line. `None` if the syscall is for other architectures.
+fn frequency(
+    line: &Line,
+    arch: Arch,
+    sources: &Sources,
+    reports: &mut Reports,
+    said: &mut Said,
+) -> Syntax<Option<(&'static str, u64)>> {
+    let mut parser = Parser::new(line, arch, false, sources, reports, said);
+    let syscall = parser.syscall()?;
+    if !parser.takes(Kind::Sign(":")) {
+        return Err(parser.expected("`:`", "a line is `syscall: count`"));
+    }
+    let Some(token) = parser.peek().filter(|token| token.kind == Kind::Number) else {
+        return Err(parser.expected("a count", ""));
+    };
+    parser.take();
+    let text = parser.text(token);
+    let Some(count) = count(text) else {
+        let message = format!("`{}` is not a count", shorten(text));
+        let help = "write a number from 0 to 18446744073709551615 without zeros before it";
+        return Err(parser.fail_at(Some(token), message, help));
+    };
+    if let Some(more) = parser.peek() {
+        let message = format!("`{}` after the count has no effect", shorten(parser.text(more)));
+        parser.warn(more, message, "remove it");
+    }
+    Ok(syscall.map(|(_, name)| (name, count)))
+}
+
+/// A number as in Python: zeros before it are an error.
+fn count(text: &str) -> Option<u64> {
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return u64::from_str_radix(digits, 16).ok();
+    }
+    let has_zeros =
+        text.len() > 1 && text.starts_with('0') && text.bytes().any(|byte| byte != b'0');
+    if has_zeros { None } else { text.parse().ok() }
 }

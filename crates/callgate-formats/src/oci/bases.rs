@@ -24,11 +24,9 @@
 
 use std::borrow::Cow;
 
-use super::dialect::Dialect;
-use super::document::parse_documents;
 use super::locate;
-use super::options::ReadOptions;
-use super::select::{self, find_resource, resource_name};
+use super::options::{Dialect, ReadOptions};
+use super::select::{self, find_resource, parse_documents, resource_name};
 use crate::diagnostics::quote::shorten;
 use crate::included::{Included, Includes};
 use crate::syntax::reader::Reader;

@@ -1,14 +1,12 @@
 //! Reader of container profiles: from the text to a [`Profile`].
 
 use super::bases::read_bases;
-use super::dialect::Dialect;
-use super::document::parse_documents;
-use super::options::ReadOptions;
-use super::{locate, lower, parse, select};
+use super::options::{Dialect, ReadOptions};
+use super::select::{self, parse_documents};
+use super::{locate, lower, parse};
 use crate::included::Includes;
 use crate::profile::Profile;
-use crate::syntax::keys::KeyMatching;
-use crate::syntax::reader::Reader;
+use crate::syntax::reader::{KeyMatching, Reader};
 use crate::syntax::tree::Node;
 use callgate_bpf::diagnostic::{Diagnostics, Severity};
 

@@ -2,22 +2,37 @@
 
 use std::collections::BTreeSet;
 
-use super::filters::SnapFilters;
-use super::line::{Rule, check_count, comparisons, words};
-use super::options::{Ids, ReadOptions};
-use crate::comparison_budget::ComparisonBudget;
+use super::line::{Ids, ReadOptions, Rule, check_count, comparisons, words};
+use crate::rule_readers::{
+    ComparisonBudget, Origin, lines, report_hidden, report_unknown_syscall, rules_of,
+};
 use crate::ruleset::{RuleSet, sections};
-use crate::ruleset_reports::{Origin, report_hidden};
-use crate::ruleset_statements::rules_of;
 use crate::statements::Statements;
-use crate::syntax::keys::KeyMatching;
-use crate::syntax::lines::lines;
-use crate::syntax::reader::Reader;
-use crate::unknown_syscall::report_unknown_syscall;
-use callgate_bpf::diagnostic::Diagnostics;
+use crate::syntax::reader::{KeyMatching, Reader};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 use callgate_bpf::syscalls::is_known_name;
 use callgate_core::policy::Policy;
-use callgate_core::{Arch, Verdict};
+use callgate_core::{Arch, SeccompData, Verdict};
+
+/// The filters that snap-confine installs for a profile, and the warnings about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapFilters {
+    /// The filter of the rules with `~`, which is installed first.
+    pub deny: Policy,
+    /// The filter of the other rules.
+    pub allow: Policy,
+    /// Warnings, in the order of the text.
+    pub warnings: Vec<Diagnostic>,
+    /// The rules of `deny` and of `allow` as the text states them, if the options ask for them.
+    pub statements: Option<[Statements; 2]>,
+}
+
+impl SnapFilters {
+    /// The verdict of both filters.
+    pub fn evaluate(&self, data: &SeccompData) -> Verdict {
+        self.allow.evaluate(data).or_higher_precedence(self.deny.evaluate(data))
+    }
+}
 
 /// The verdict for syscalls of other architectures: libseccomp's default.
 const BAD_ARCH: Verdict = Verdict::KILL_THREAD;

@@ -1,6 +1,6 @@
 //! Architectures as systemd names them, those of one build of systemd, and constants that depend on them.
 
-use super::version::SystemdVersion;
+use super::groups::SystemdVersion;
 use callgate_core::Arch;
 
 /// Names in `SystemCallArchitectures=` (`seccomp_arch_from_string` in `seccomp-util.c`), besides `native`.

@@ -1,20 +1,18 @@
 //! Reader of the lists `SystemCallFilter=` and `SystemCallLog=` (`config_parse_syscall_filter` and
 //! `config_parse_syscall_log` in `load-fragment.c`, `seccomp_parse_syscall_filter` in `seccomp-util.c`).
 
-use super::directive::Directive;
-use super::groups::{group_members, is_group, nearest_group};
-use super::lines::Logical;
-use super::settings::{Denial, Entry, Member, SyscallKey, SyscallList};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::groups::{SystemdVersion, group_members, is_group, nearest_group};
+use super::lines::{Logical, words};
+use super::settings::{Denial, Directive, Entry, Member, SyscallKey, SyscallList};
 use super::unit::{UnitReader, sign};
 use super::values::errno;
-use super::version::SystemdVersion;
-use super::words::words;
 use crate::diagnostics::quote::shorten;
 use crate::files::At;
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{is_known_name, known_name, nearest_name};
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 /// The maximum number of syscalls to which the words of a unit may expand.
 const EXPANDED: usize = 2_000_000;

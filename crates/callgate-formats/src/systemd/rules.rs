@@ -4,16 +4,15 @@
 //! then happens differs between directives: the rule is skipped, or the whole filter. The functions return whether the
 //! filter is installed.
 
-use callgate_bpf::SyscallTable;
 use std::collections::BTreeSet;
 
 use super::arches::{eafnosupport, o_creat};
-use super::directive::Directive;
-use super::groups::group_members;
+use super::groups::{SystemdVersion, group_members};
 use super::options::ReadOptions;
+use super::settings::Directive;
 use super::values::{FAMILY_END, NAMESPACES, all_namespaces};
-use super::version::SystemdVersion;
 use crate::ruleset::{Comparison, Op, RuleSet};
+use callgate_bpf::SyscallTable;
 use callgate_core::{Arch, Verdict};
 
 const EPERM: Verdict = Verdict::errno(1);

@@ -1,20 +1,17 @@
 //! Units of systemd: a drop-in with `SystemCallFilter=`, and the directives that belong to it.
 
-use callgate_bpf::SyscallTable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::text::{errno_text, lines, names_of};
-use super::write_list::{List, of_name};
-use super::write_multiplexers::{add_sub_calls, fit_multiplexers};
-use super::write_restrictions as restrictions;
-use super::write_words::{Words, words};
+use super::text::{Words, errno_text, lines, names_of, words};
+use super::write_list::{List, add_sub_calls, fit_multiplexers, of_name};
+use super::{SystemdVersion, build_arches, known_names, write_restrictions as restrictions};
 use crate::convert::error::{ConvertError, ConvertErrorKind};
 use crate::convert::fit::Fit;
-use crate::convert::multiplexers::is_multiplexer;
+use crate::convert::named_rules::is_multiplexer;
 use crate::convert::numbering::unnamed;
-use crate::convert::writing::Writing;
-use crate::systemd::{SystemdVersion, build_arches, known_names};
+use crate::languages::Writing;
+use callgate_bpf::SyscallTable;
 use callgate_codegen::query::Interval;
 use callgate_core::{Action, Arch, Verdict, X32_SYSCALL_BIT};
 

@@ -3,15 +3,14 @@
 //!
 //! Directives that also do something without a filter, such as `ProtectClock=`, are never written.
 
-use crate::systemd::{FAMILIES, FAMILY_END, NAMESPACES};
+use super::write_list::List;
+use super::{FAMILIES, FAMILY_END, NAMESPACES};
+use crate::convert::error::ConvertError;
+use crate::convert::fit::Fit;
+use crate::languages::Writing;
 use callgate_bpf::SyscallTable;
 use callgate_core::diagram::{Func, Split};
 use callgate_core::{Arch, SeccompData, Verdict, Word};
-
-use super::write_list::List;
-use crate::convert::error::ConvertError;
-use crate::convert::fit::Fit;
-use crate::convert::writing::Writing;
 
 /// The directives with two values, and the syscalls on whose arguments each puts conditions.
 const SWITCHES: [(&str, &[&str]); 4] = [

@@ -1,7 +1,122 @@
 //! Merging of a new rule into a tree, and the contradictions that it finds.
 
-use super::node::{Branch, Id, Node, Slot};
-use super::tree::{InsertError, StepBudget, Tree};
+use super::prune::seen;
+use super::tree::{Branch, Class, Edge, Id, InsertError, Node, NodeOp, Slot, StepBudget, Tree};
+use crate::ruleset::comparison::{Comparison, Op};
+
+impl Tree {
+    /// Adds the rule with this index, whose comparisons are in normal form.
+    pub(in crate::ruleset) fn add(
+        &mut self,
+        tests: &[Comparison],
+        verdict: u32,
+        rule: u32,
+        steps: &mut StepBudget,
+    ) -> Result<(), InsertError> {
+        if self.always {
+            return Ok(());
+        }
+        let Some(new) = self.chain(tests, verdict, rule) else {
+            self.always = true;
+            return Ok(());
+        };
+        if self.root.is_some() {
+            let mut found = 0;
+            let freed = self.prune(self.root, Some(new), verdict, &mut found, steps)?;
+            if self.root.is_some() {
+                if freed == 0 && found & seen::REDUNDANT == seen::REDUNDANT {
+                    return Ok(());
+                }
+                self.insert(Slot::Root, new, steps)?;
+                return self.release_level(new, steps);
+            }
+        }
+        self.root = Some(new);
+        Ok(())
+    }
+}
+
+impl Tree {
+    /// Creates the nodes of a rule. Returns the first one, or `None` for a rule without comparisons.
+    pub(super) fn chain(&mut self, tests: &[Comparison], verdict: u32, rule: u32) -> Option<Id> {
+        let mut first = None;
+        // The branches on which the previous comparison holds.
+        let mut open: Vec<(Id, Branch)> = Vec::new();
+        for test in tests {
+            let (start, branches) = self.comparison(test);
+            open.iter().for_each(|(from, branch)| self.connect(*from, *branch, start));
+            if first.is_none() {
+                self.hold(start);
+                first = Some(start);
+            }
+            open = branches;
+        }
+        for (from, branch) in open {
+            self.change(from, |node| {
+                let end = node.edge_mut(branch);
+                (end.decided, end.verdict, end.rule) = (true, verdict, rule);
+            });
+        }
+        first
+    }
+
+    /// Creates the nodes of one comparison. Returns the first one, and the branches on which the comparison holds.
+    fn comparison(&mut self, test: &Comparison) -> (Id, Vec<(Id, Branch)>) {
+        let (op, class, branch) = match test.op() {
+            Op::Eq => (NodeOp::Eq, Class::Equal, Branch::True),
+            Op::Ne => (NodeOp::Eq, Class::Equal, Branch::False),
+            Op::MaskedEq(_) => (NodeOp::MaskedEq, Class::Equal, Branch::True),
+            Op::Gt => (NodeOp::Gt, Class::Above, Branch::True),
+            Op::Ge => (NodeOp::Ge, Class::Above, Branch::True),
+            Op::Le => (NodeOp::Gt, Class::Below, Branch::False),
+            Op::Lt => (NodeOp::Ge, Class::Below, Branch::False),
+        };
+        let (mask, value) = match test.op() {
+            Op::MaskedEq(mask) => (mask, test.value()),
+            _ => (u64::MAX, test.value()),
+        };
+        let mut node = |high: bool, op: NodeOp| {
+            let half = |value: u64| if high { (value >> 32) as u32 } else { value as u32 };
+            self.nodes.push(Node {
+                word: 2 * test.arg() + u8::from(high),
+                op,
+                class,
+                mask: half(mask),
+                datum: half(value) & half(mask),
+                value,
+                on_true: Edge::default(),
+                on_false: Edge::default(),
+                previous: None,
+                next: None,
+                references: 0,
+            });
+            self.nodes.len() - 1
+        };
+        if !self.is_64bit {
+            let low = node(false, op);
+            return (low, vec![(low, branch)]);
+        }
+        match class {
+            Class::Equal => {
+                let (high, low) = (node(true, op), node(false, op));
+                self.connect(high, Branch::True, low);
+                let branches = match branch {
+                    Branch::True => vec![(low, branch)],
+                    Branch::False => vec![(high, branch), (low, branch)],
+                };
+                (high, branches)
+            }
+            Class::Above | Class::Below => {
+                let (above, equal, low) =
+                    (node(true, NodeOp::Gt), node(true, NodeOp::Eq), node(false, op));
+                self.connect(above, Branch::False, equal);
+                self.connect(equal, Branch::True, low);
+                let high = if class == Class::Above { above } else { equal };
+                (above, vec![(high, branch), (low, branch)])
+            }
+        }
+    }
+}
 
 impl Tree {
     /// Inserts the nodes of a new rule into the level in a slot.

@@ -12,14 +12,9 @@
 //! Limits: the depth of a tree is that of one rule, three nodes per argument, 18 at most; recursion goes down a tree
 //! or a rule. The work is counted in visited nodes ([`StepBudget`]).
 
-mod add;
-mod chain;
-mod chain_tree;
 mod insert;
-mod node;
 mod prune;
-mod remove;
 mod tree;
 
-pub use chain_tree::{ChainEnd, ChainNode, ChainOp};
+pub use tree::{ChainEnd, ChainNode, ChainOp};
 pub(super) use tree::{InsertError, StepBudget, Tree};

@@ -1,11 +1,17 @@
-//! Reports of rules that libseccomp rejects, and of rules without effect, for the languages whose rules it combines.
+//! What the readers of languages whose rules libseccomp combines have in common: reports of rejected rules and of rules without
+//! effect, statements, unknown syscalls, and the limit on comparisons.
 
-use callgate_bpf::SyscallTable;
 use std::collections::BTreeSet;
 
+use crate::diagnostics::quote::shorten;
 use crate::ruleset::{Conflict, LibseccompVersion, Overridden, RuleSet};
+use crate::statements::Statement;
 use crate::syntax::reader::Reader;
+use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::{Severity, Topic};
+use callgate_bpf::syscalls::known_names;
+use callgate_core::Verdict;
+use callgate_core::policy::Condition;
 
 /// Where a rule comes from: its byte offset, and the name of its syscall.
 pub(crate) type Origin<'t> = (usize, &'t str);
@@ -138,4 +144,82 @@ pub(crate) fn report_hidden(
             "if the condition matters on {arch}, deny `{via}`; C libraries there may use only that"
         );
     }
+}
+
+/// The rules of sets, whose origins are byte offsets and names.
+pub(crate) fn rules_of(reader: &Reader<'_>, sets: &[RuleSet<(usize, &str)>]) -> Vec<Statement> {
+    let of_set = |set: &RuleSet<(usize, &str)>| -> Vec<Statement> {
+        let rule = |(nr, when, verdict, (at, name)): (u32, Condition, Verdict, (usize, &str))| {
+            let (site, name) = (reader.site(at), name.to_owned());
+            Statement { site, name, arch: set.arch(), nr, when, verdict }
+        };
+        set.stated().map(rule).collect()
+    };
+    sets.iter().flat_map(of_set).collect()
+}
+
+/// The maximum number of comparisons, counted for each architecture.
+const MAX_COMPARISONS: usize = 150_000;
+
+/// Counts the comparisons of rules. A rule without comparisons counts as one.
+#[derive(Debug, Default)]
+pub(crate) struct ComparisonBudget(usize);
+
+impl ComparisonBudget {
+    /// Counts the comparisons of a rule for each of these architectures. `None` after the limit was reported.
+    pub(crate) fn spend(
+        &mut self,
+        reader: &mut Reader<'_>,
+        comparisons: usize,
+        arches: usize,
+        at: usize,
+    ) -> Option<()> {
+        self.0 = self.0.saturating_add(comparisons.max(1).saturating_mul(arches));
+        if self.0 <= MAX_COMPARISONS {
+            return Some(());
+        }
+        let message = format!(
+            "the rules up to this line have more than {MAX_COMPARISONS} comparisons, the limit; each counts on {arches} \
+             architectures"
+        );
+        reader.error(at, message).help =
+            "compare with ranges or bits instead of single values".to_owned();
+        None
+    }
+}
+
+/// Reports an unknown name: as a warning that says who skips it (`by`, such as "LXC skips it"), or as an error. `help`
+/// replaces the suggestion of a similar name or of one of the other words.
+pub(crate) fn report_unknown_syscall(
+    reader: &mut Reader<'_>,
+    name: &str,
+    at: usize,
+    is_strict: bool,
+    by: &str,
+    words: &[&'static str],
+    help: Option<&str>,
+) {
+    let severity = if is_strict { Severity::Error } else { Severity::Warning };
+    if reader.is_full(severity) {
+        reader.report(severity, at, "");
+        return;
+    }
+    let near = reader.nearest(name, known_names().chain(words.iter().copied()));
+    let skipped = if is_strict { String::new() } else { format!("; {by}") };
+    let message = format!("no architecture has a syscall `{}`{skipped}", shorten(name));
+    reader.report(severity, at, message).help = match (help, near) {
+        (Some(help), _) => help.to_owned(),
+        (None, Some(near)) => format!("did you mean `{near}`?"),
+        (None, None) => "check the spelling against syscalls(2)".to_owned(),
+    };
+}
+
+/// The lines of a text that begins at this offset, each with its own offset and without the line feed.
+pub(crate) fn lines(text: &str, at: usize) -> impl Iterator<Item = (&str, usize)> {
+    let mut offset = at;
+    text.split_inclusive('\n').map(move |line| {
+        let start = offset;
+        offset += line.len();
+        (line.strip_suffix('\n').unwrap_or(line), start)
+    })
 }

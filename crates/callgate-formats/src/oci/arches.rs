@@ -1,10 +1,6 @@
-//! The architectures of a filter.
-
+use super::model::{ArchMapEntry, Model, Name, ProfileArches};
+use super::options::{Dialect, ReadOptions, reads_arch_map};
 use crate::diagnostics::quote::shorten;
-use crate::oci::arch_names::reads_arch_map;
-use crate::oci::dialect::Dialect;
-use crate::oci::model::{ArchMapEntry, Model, Name, ProfileArches};
-use crate::oci::options::ReadOptions;
 use crate::syntax::reader::Reader;
 use callgate_bpf::diagnostic::Severity;
 use callgate_core::Arch;
