@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::diagnostics::messages::{LIMIT, Messages, Suggestions};
+use crate::diagnostics::messages::{LIMIT, Messages, Suggestions, result_of};
 use crate::diagnostics::positions::Positions;
 use crate::diagnostics::quote::{shorten, without_quotes};
 use crate::statements::{Site, Statement, Statements};
-use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position, Severity};
 use callgate_core::policy::Condition;
 use callgate_core::{Arch, Verdict};
 
@@ -324,8 +324,18 @@ impl Reports {
         }
     }
 
+    /// What was read with the warnings about it, or all messages if one is an error. Without an error, there is a value.
+    pub(crate) fn end<T>(
+        self,
+        sources: &Sources,
+        value: Option<T>,
+    ) -> Result<(T, Vec<Diagnostic>), Diagnostics> {
+        let failed = self.failed();
+        result_of(value, failed, self.finish(sources))
+    }
+
     /// The messages with their positions.
-    pub(crate) fn finish(self, sources: &Sources) -> Vec<Diagnostic> {
+    fn finish(self, sources: &Sources) -> Vec<Diagnostic> {
         let mut places: Vec<Place> = Vec::new();
         for report in &self.kept {
             places.extend([report.at, sources.outermost(report.at)]);

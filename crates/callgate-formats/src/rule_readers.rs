@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::diagnostics::quote::shorten;
+use crate::diagnostics::quote::{did_you_mean, shorten};
 use crate::ruleset::{Conflict, LibseccompVersion, Overridden, RuleSet};
 use crate::statements::Statement;
 use crate::syntax::reader::Reader;
@@ -207,11 +207,9 @@ pub(crate) fn report_unknown_syscall(
     let near = reader.nearest(name, known_names().chain(words.iter().copied()));
     let skipped = if is_strict { String::new() } else { format!("; {by}") };
     let message = format!("no architecture has a syscall `{}`{skipped}", shorten(name));
-    reader.report(severity, at, message).help = match (help, near) {
-        (Some(help), _) => help.to_owned(),
-        (None, Some(near)) => format!("did you mean `{near}`?"),
-        (None, None) => "check the spelling against syscalls(2)".to_owned(),
-    };
+    let otherwise = "check the spelling against syscalls(2)";
+    reader.report(severity, at, message).help =
+        help.map_or_else(|| did_you_mean(near, otherwise), str::to_owned);
 }
 
 /// The lines of a text that begins at this offset, each with its own offset and without the line feed.

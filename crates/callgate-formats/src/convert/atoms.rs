@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::alternatives::{Conjunction, cubes_of};
-use super::error::{ConvertError, ConvertErrorKind, MAX_ALTERNATIVES, Stop};
+use super::error::{ConvertError, ConvertErrorKind, MAX_ALTERNATIVES, Result, Stop};
 use super::fit::Fit;
 use callgate_bpf::SyscallTable;
 use callgate_codegen::query::{ArgPart, ValueCondition, ValueSet};
@@ -146,11 +146,7 @@ fn of_ranges(ranges: &[(u64, u64)], max: u64, atom: &impl Fn(AtomTest) -> Atom) 
 }
 
 /// Restricts a filter to its main architecture, which is returned.
-pub(crate) fn fit_arch(
-    fit: &mut Fit<'_>,
-    target: &str,
-    arches: &[Arch],
-) -> Result<Arch, ConvertError> {
+pub(crate) fn fit_arch(fit: &mut Fit<'_>, target: &str, arches: &[Arch]) -> Result<Arch> {
     let main = fit.arches.first().copied();
     let Some(arch) = main.filter(|arch| arches.contains(arch)) else {
         let name = main.map_or("this machine", Arch::name);
@@ -174,7 +170,7 @@ pub(crate) fn alternatives_of(
     (arch, name, nr): (Arch, &str, u32),
     verdict: Verdict,
     low: LowHalf,
-) -> Result<Vec<Vec<Atom>>, ConvertError> {
+) -> Result<Vec<Vec<Atom>>> {
     let func = fit.syscall(arch.token(), nr);
     let found = fit.alternatives(func, verdict).and_then(|all| atoms(&all, low));
     found.map_err(|stop| ConvertError::of_syscall(stop, || format!("{name} ({arch})")))

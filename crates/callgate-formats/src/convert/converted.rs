@@ -1,6 +1,6 @@
 //! The conversion as a whole.
 
-use super::error::{ConvertError, ConvertErrorKind, Example, Loss, Losses};
+use super::error::{ConvertError, ConvertErrorKind, Example, Loss, Losses, Result};
 use super::fit::{Fit, is_as_strict, laxer};
 use super::named_rules::MULTIPLEXERS;
 use super::options::{ConvertOptions, read_back};
@@ -35,9 +35,9 @@ pub fn convert_diagram(
     store: &mut Store,
     source: impl Into<Source>,
     options: &ConvertOptions,
-) -> Result<Converted, ConvertError> {
+) -> Result<Converted> {
     let source = source.into();
-    let mut best: Option<(Cost, Result<Converted, ConvertError>)> = None;
+    let mut best: Option<(Cost, Result<Converted>)> = None;
     for attempt in attempts(source, options) {
         let own = ConvertOptions { enosys_above: Some(attempt.enosys_above), ..options.clone() };
         let mut added = 0;
@@ -71,7 +71,7 @@ type Cost = (bool, usize, usize, usize);
 const NOTHING: Cost = (false, 0, 0, 0);
 
 /// What is lost: the least is the best result.
-fn cost(result: &Result<Converted, ConvertError>, notes: usize) -> Cost {
+fn cost(result: &Result<Converted>, notes: usize) -> Cost {
     let losses = match result {
         Ok(converted) => converted.losses.as_slice(),
         Err(error) if error.losses().is_empty() => return (true, usize::MAX, usize::MAX, 0),
@@ -86,7 +86,7 @@ fn convert_once(
     store: &mut Store,
     attempt: Attempt,
     options: &ConvertOptions,
-) -> Result<(Converted, Func), ConvertError> {
+) -> Result<(Converted, Func)> {
     let func = attempt.func;
     store.reset_steps();
     let mut fit = Fit::new(store, func, &options.arches)?;
@@ -149,7 +149,7 @@ fn convert_once(
 }
 
 /// Writes what the target can express of a filter; the rest is noted as losses.
-fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<String, ConvertError> {
+fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<String> {
     let ConvertOptions { target, closest, enosys_above, systemd, flags, .. } = *options;
     let Some(writer) = target.writer() else {
         return Err(ConvertError::defect(format!("{target} has no writer")));
@@ -177,11 +177,7 @@ fn is_profile(options: &ConvertOptions) -> bool {
 
 /// Drops the architectures for which the policy means something else, because libseccomp applies its rules to
 /// `socketcall` and `ipc`, too.
-fn drop_differing(
-    fit: &mut Fit<'_>,
-    written: Func,
-    options: &ConvertOptions,
-) -> Result<(), ConvertError> {
+fn drop_differing(fit: &mut Fit<'_>, written: Func, options: &ConvertOptions) -> Result<()> {
     let differs = |fit: &Fit<'_>, arch: &Arch| {
         fit.numbers(arch.token()) != fit.store.follow(written, Word::ARCH, arch.token())
     };
@@ -214,7 +210,7 @@ fn drop_multiplexers(
     fit: &mut Fit<'_>,
     rejected: ConvertError,
     options: &ConvertOptions,
-) -> Result<(), ConvertError> {
+) -> Result<()> {
     let arches = fit.arches.iter().copied();
     let dropped: Vec<Arch> = arches.filter(|arch| arch.has_multiplexers()).collect();
     match dropped.first().filter(|_| is_profile(options)) {
@@ -238,7 +234,7 @@ fn of_multiplexers(arch: Arch) -> String {
     format!("libseccomp also applies rules to socketcall and ipc of {arch}")
 }
 
-fn drop_arches(fit: &mut Fit<'_>, dropped: &[Arch], why: &str) -> Result<(), ConvertError> {
+fn drop_arches(fit: &mut Fit<'_>, dropped: &[Arch], why: &str) -> Result<()> {
     fit.arches.retain(|arch| !dropped.contains(arch));
     fit.set_others(BAD_ARCH, &format!("{why}, so this is not an architecture of the profile"))
 }
@@ -250,7 +246,7 @@ fn find_laxer(
     written: Func,
     options: &ConvertOptions,
     arches: &[Arch],
-) -> Result<Option<SeccompData>, ConvertError> {
+) -> Result<Option<SeccompData>> {
     store.reset_steps();
     let machines = options.target.writer().and_then(|writer| writer.machines);
     let Some((main, machines)) = arches.first().zip(machines) else {
@@ -315,7 +311,7 @@ pub(crate) fn runtime_notes(
     (source, attempt): (Source, Attempt),
     options: &ConvertOptions,
     arches: &[Arch],
-) -> Result<Vec<Loss>, ConvertError> {
+) -> Result<Vec<Loss>> {
     if options.enosys_above.is_some() {
         return Ok(Vec::new());
     }

@@ -23,6 +23,9 @@ pub(crate) enum ConvertErrorKind {
     Defect(String),
 }
 
+/// What can only fail for a reason of a conversion.
+pub(crate) type Result<T, E = ConvertError> = std::result::Result<T, E>;
+
 /// Why the conditions of a syscall have no alternatives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Stop {

@@ -1,7 +1,7 @@
 //! A filter that is fitted to a target: where the target cannot express it, it becomes stricter, and the loss is noted.
 
 use super::alternatives::{Conjunction, alternatives};
-use super::error::{ConvertError, Example, Loss, Losses, Stop};
+use super::error::{ConvertError, Example, Loss, Losses, Result, Stop};
 use callgate_bpf::SyscallTable;
 use callgate_codegen::query::{self, Interval};
 use callgate_core::diagram::{Func, Split, Store};
@@ -33,11 +33,7 @@ pub struct Fit<'s> {
 
 impl<'s> Fit<'s> {
     /// The filter itself, for these architectures and those that it treats in their own way.
-    pub(crate) fn new(
-        store: &'s mut Store,
-        func: Func,
-        given: &[Arch],
-    ) -> Result<Fit<'s>, ConvertError> {
+    pub(crate) fn new(store: &'s mut Store, func: Func, given: &[Arch]) -> Result<Fit<'s>> {
         let mut fit = Fit {
             store,
             func,
@@ -77,7 +73,7 @@ impl<'s> Fit<'s> {
         Ok(fit)
     }
 
-    fn arch_intervals(&self) -> Result<Vec<Interval>, ConvertError> {
+    fn arch_intervals(&self) -> Result<Vec<Interval>> {
         query::partition(self.store, self.func, Word::ARCH, MAX_INTERVALS)
             .ok_or_else(|| ConvertError::too_many_numbers(MAX_INTERVALS, "arch tokens".to_owned()))
     }
@@ -93,16 +89,12 @@ impl<'s> Fit<'s> {
     }
 
     /// The numbers of a token, as intervals with the same function.
-    pub(crate) fn intervals(&self, token: u32) -> Result<Vec<Interval>, ConvertError> {
+    pub(crate) fn intervals(&self, token: u32) -> Result<Vec<Interval>> {
         self.intervals_of(self.func, token)
     }
 
     /// The numbers of a token in any filter, as intervals with the same function.
-    pub(crate) fn intervals_of(
-        &self,
-        filter: Func,
-        token: u32,
-    ) -> Result<Vec<Interval>, ConvertError> {
+    pub(crate) fn intervals_of(&self, filter: Func, token: u32) -> Result<Vec<Interval>> {
         let numbers = self.store.follow(filter, Word::ARCH, token);
         query::partition(self.store, numbers, Word::NR, MAX_INTERVALS).ok_or_else(|| {
             let arch = Arch::with_token(token).next().map_or("arch tokens", Arch::name);
@@ -111,7 +103,7 @@ impl<'s> Fit<'s> {
     }
 
     /// Whether all numbers in a range have one verdict.
-    fn is_constant(&self, token: u32, first: u32, last: u32) -> Result<bool, ConvertError> {
+    fn is_constant(&self, token: u32, first: u32, last: u32) -> Result<bool> {
         let intervals = self.intervals(token)?;
         let mut own = intervals.iter().filter(|one| one.first <= last && first <= one.last);
         let then = own.next().map(|one| one.then);
@@ -145,7 +137,7 @@ impl<'s> Fit<'s> {
     }
 
     /// Makes the verdict of the tokens of all other architectures this one; `why` is the reason if it differs.
-    pub(crate) fn set_others(&mut self, verdict: Verdict, why: &str) -> Result<(), ConvertError> {
+    pub(crate) fn set_others(&mut self, verdict: Verdict, why: &str) -> Result<()> {
         let tokens = self.tokens();
         let mut fitted = self.store.verdict(verdict)?;
         for token in &tokens {
@@ -168,49 +160,43 @@ impl<'s> Fit<'s> {
         Ok(())
     }
 
-    /// Replaces a verdict wherever it occurs.
+    /// Replaces a verdict wherever it occurs, on one architecture or on all.
     pub(crate) fn replace_verdict(
         &mut self,
+        arch: Option<Arch>,
         old: Verdict,
         new: Verdict,
         why: &str,
-    ) -> Result<(), ConvertError> {
-        let has_it = query::has_verdict(self.store, self.func, old)?;
-        let start = self.start();
+    ) -> Result<()> {
+        let own = arch.map_or(self.func, |arch| self.numbers(arch.token()));
+        let has_it = query::has_verdict(self.store, own, old)?;
+        let start = arch.map_or_else(
+            || self.start(),
+            |arch| SeccompData { arch: arch.token(), ..SeccompData::default() },
+        );
         if let Some(example) = query::example(self.store, has_it, start) {
             self.losses.add(why, example, old, new);
             self.note_laxer(old, new, why);
             let then = self.store.verdict(new)?;
-            self.func = self.store.select(has_it, then, self.func)?;
+            let changed = self.store.select(has_it, then, own)?;
+            self.func = match arch {
+                Some(arch) => {
+                    self.store.split(Word::ARCH, Split::Equal(arch.token()), changed, self.func)?
+                }
+                None => changed,
+            };
         }
         Ok(())
+    }
+
+    /// The numbers of a name on the architectures that have the syscall.
+    pub(crate) fn numbers_of(&self, name: &str) -> Vec<(Arch, u32)> {
+        self.arches.iter().filter_map(|arch| Some((*arch, arch.number(name)?))).collect()
     }
 
     /// The verdicts of an architecture.
     pub(crate) fn verdicts_of(&self, arch: Arch) -> Vec<Verdict> {
         self.store.verdicts(self.numbers(arch.token()))
-    }
-
-    /// Replaces a verdict wherever it occurs on an architecture.
-    pub(crate) fn replace_verdict_of(
-        &mut self,
-        arch: Arch,
-        old: Verdict,
-        new: Verdict,
-        why: &str,
-    ) -> Result<(), ConvertError> {
-        let numbers = self.numbers(arch.token());
-        let has_it = query::has_verdict(self.store, numbers, old)?;
-        let start = SeccompData { arch: arch.token(), ..SeccompData::default() };
-        if let Some(example) = query::example(self.store, has_it, start) {
-            self.losses.add(why, example, old, new);
-            self.note_laxer(old, new, why);
-            let then = self.store.verdict(new)?;
-            let changed = self.store.select(has_it, then, numbers)?;
-            self.func =
-                self.store.split(Word::ARCH, Split::Equal(arch.token()), changed, self.func)?;
-        }
-        Ok(())
     }
 
     /// Replaces the function of a range of numbers; nothing is lost where it is the same.
@@ -220,7 +206,7 @@ impl<'s> Fit<'s> {
         (first, last): (u32, u32),
         new: Verdict,
         why: &str,
-    ) -> Result<(), ConvertError> {
+    ) -> Result<()> {
         let numbers = self.numbers(token);
         let then = self.store.verdict(new)?;
         let mut changed = self.store.split(Word::NR, Split::AtLeast(first), then, numbers)?;
@@ -239,7 +225,7 @@ impl<'s> Fit<'s> {
         (arch, nr): (Arch, u32),
         new: Func,
         why: &str,
-    ) -> Result<(), ConvertError> {
+    ) -> Result<()> {
         let numbers = self.numbers(arch.token());
         let changed = self.store.split(Word::NR, Split::Equal(nr), new, numbers)?;
         self.check_laxer(self.syscall(arch.token(), nr), new, why)?;
@@ -247,13 +233,7 @@ impl<'s> Fit<'s> {
     }
 
     /// Replaces the function of a token; `nr` is a number whose function may change.
-    fn replace_token(
-        &mut self,
-        token: u32,
-        nr: u32,
-        changed: Func,
-        why: &str,
-    ) -> Result<(), ConvertError> {
+    fn replace_token(&mut self, token: u32, nr: u32, changed: Func, why: &str) -> Result<()> {
         let numbers = self.numbers(token);
         if changed == numbers {
             return Ok(());
@@ -269,7 +249,7 @@ impl<'s> Fit<'s> {
     }
 
     /// Notes that a new function permits more than an old one, if it does.
-    fn check_laxer(&mut self, old: Func, new: Func, why: &str) -> Result<(), ConvertError> {
+    fn check_laxer(&mut self, old: Func, new: Func, why: &str) -> Result<()> {
         if old != new && laxer(self.store, old, new)?.is_some() {
             self.laxer.get_or_insert_with(|| why.to_owned());
         }
@@ -306,12 +286,7 @@ impl<'s> Fit<'s> {
     }
 
     /// Notes that every policy has this verdict for a syscall.
-    pub(crate) fn note_syscall(
-        &mut self,
-        name: &str,
-        written: Verdict,
-        why: &str,
-    ) -> Result<(), ConvertError> {
+    pub(crate) fn note_syscall(&mut self, name: &str, written: Verdict, why: &str) -> Result<()> {
         for arch in self.arches.clone() {
             let Some(nr) = arch.number(name) else { continue };
             let start = SeccompData { arch: arch.token(), nr, ..SeccompData::default() };
@@ -326,7 +301,7 @@ impl<'s> Fit<'s> {
     }
 
     /// Notes that a policy differs from the filter.
-    pub(crate) fn note_difference(&mut self, written: Func, why: &str) -> Result<(), ConvertError> {
+    pub(crate) fn note_difference(&mut self, written: Func, why: &str) -> Result<()> {
         if let Some(example) = self.store.witness(self.func, written, self.start())? {
             let source = self.store.evaluate(self.func, &example)?;
             let verdict = self.store.evaluate(written, &example)?;
@@ -347,7 +322,7 @@ impl<'s> Fit<'s> {
 
     /// The losses. An example may have changed several times, so its verdicts are those of the filter and of the result; if
     /// it changed back, another one is looked for.
-    pub(crate) fn into_losses(mut self) -> Result<Vec<Loss>, ConvertError> {
+    pub(crate) fn into_losses(mut self) -> Result<Vec<Loss>> {
         let mut losses = std::mem::take(&mut self.losses).finish();
         for loss in &mut losses {
             let Some(example) = &mut loss.example else { continue };
@@ -365,10 +340,7 @@ impl<'s> Fit<'s> {
     }
 
     /// An example of these syscalls whose verdict changes.
-    fn changed(
-        &mut self,
-        syscalls: &[(Arch, &'static str)],
-    ) -> Result<Option<Example>, ConvertError> {
+    fn changed(&mut self, syscalls: &[(Arch, &'static str)]) -> Result<Option<Example>> {
         for (arch, name) in syscalls {
             let Some(nr) = arch.number(name) else { continue };
             let data = SeccompData { arch: arch.token(), nr, ..SeccompData::default() };
@@ -416,11 +388,7 @@ pub(crate) fn strictest(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict 
 }
 
 /// A syscall for which `new` permits more than `old`; `None` proves that there is none.
-pub(crate) fn laxer(
-    store: &mut Store,
-    old: Func,
-    new: Func,
-) -> Result<Option<SeccompData>, ConvertError> {
+pub(crate) fn laxer(store: &mut Store, old: Func, new: Func) -> Result<Option<SeccompData>> {
     let combinations = store.verdict_combinations([old, new])?;
     let laxer = |([old, new], _): &([Verdict; 2], SeccompData)| !is_as_strict(*new, *old);
     Ok(combinations.into_iter().find(laxer).map(|(_, data)| data))

@@ -1,6 +1,6 @@
 //! What is converted to what, and how the result is read back.
 
-use super::error::{ConvertError, ConvertErrorKind};
+use super::error::{ConvertError, ConvertErrorKind, Result};
 use crate::Listener;
 use crate::languages::{Input, LanguageId, NoFiles, Reading, Text};
 use crate::oci::{Dialect, EnosysAbove};
@@ -60,7 +60,7 @@ pub(crate) fn read_back(
     text: &str,
     options: &ConvertOptions,
     arches: &[Arch],
-) -> Result<Func, ConvertError> {
+) -> Result<Func> {
     let target = options.target;
     let is_for_arches = target.writer().is_some_and(|writer| writer.for_arches);
     let reading = Reading {
@@ -97,7 +97,7 @@ fn rejected(target: &'static str, messages: Diagnostics) -> ConvertError {
 fn stacked<'p>(
     store: &mut Store,
     filters: impl IntoIterator<Item = &'p Policy, IntoIter: DoubleEndedIterator>,
-) -> Result<Func, ConvertError> {
+) -> Result<Func> {
     let mut filters = filters.into_iter().rev();
     let mut kept = match filters.next() {
         Some(newest) => store.policy(newest)?,

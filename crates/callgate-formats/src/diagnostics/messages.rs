@@ -1,6 +1,6 @@
 //! Messages about a text: a limited number is kept, the others are counted.
 
-use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position, Severity};
 
 /// Maximum number of errors, and of warnings, that are kept.
 pub const LIMIT: usize = 500;
@@ -130,6 +130,18 @@ impl Messages {
             self.kept.push(Diagnostic::warning(None, message));
         }
         self.kept
+    }
+}
+
+/// What was read with the warnings about it, or all messages if one is an error. Without an error, there is a value.
+pub(crate) fn result_of<T>(
+    value: Option<T>,
+    failed: bool,
+    messages: Vec<Diagnostic>,
+) -> Result<(T, Vec<Diagnostic>), Diagnostics> {
+    match value {
+        Some(value) if !failed => Ok((value, messages)),
+        _ => Err(messages.into()),
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use crate::diagnostics::quote::shorten;
+use crate::diagnostics::quote::{did_you_mean, shorten};
 use crate::syntax::reader::{Fields, Reader, key};
 use crate::syntax::tree::{Node, NodeKind};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::is_known_name;
+use callgate_core::policy::Cmp;
 use callgate_core::{Arch, Verdict};
 
 /// The filter of a thread.
@@ -44,21 +45,10 @@ pub(super) struct ArgCondition {
     pub(super) index: u8,
     /// `qword`, not `dword`.
     pub(super) is_wide: bool,
-    pub(super) op: Op,
+    pub(super) cmp: Cmp,
+    /// The bits that are compared.
+    pub(super) mask: u64,
     pub(super) value: u64,
-}
-
-/// The operator of a condition.
-#[derive(Clone, Copy)]
-pub(super) enum Op {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    /// With the mask.
-    MaskedEq(u64),
 }
 
 /// The operators, and whether they take a number.
@@ -187,10 +177,10 @@ fn unknown_syscall(reader: &mut Reader<'_>, at: usize, name: &str, arch: Arch) {
     } else if reader.is_full(Severity::Error) {
         String::new()
     } else {
-        match reader.nearest(name, arch.syscalls().map(|(_, name)| name)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "use a name as in syscalls(2)".to_owned(),
-        }
+        did_you_mean(
+            reader.nearest(name, arch.syscalls().map(|(_, name)| name)),
+            "use a name as in syscalls(2)",
+        )
     };
     reader.error(at, message).help = help;
 }
@@ -224,20 +214,23 @@ fn condition(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<ArgCondition> {
     let value = required(reader, &fields, "val", WHAT)
         .and_then(|node| reader.integer(node, "`val`", u64::MAX));
     let at = fields.get("val").map_or(fields.at, |node| node.at);
-    Some(ArgCondition { at, index: index? as u8, is_wide: is_wide?, op: op?, value: value? })
+    let (index, is_wide, (cmp, mask), value) = (index? as u8, is_wide?, op?, value?);
+    Some(ArgCondition { at, index, is_wide, cmp, mask, value })
 }
 
-fn operator(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Op> {
+/// The comparison of an operator, and the bits that it compares.
+fn operator(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<(Cmp, u64)> {
     let Variant { word, number } = variant(reader, node, "`op`", &OPERATORS)?;
-    Some(match (word, number) {
-        (_, Some(mask)) => Op::MaskedEq(reader.integer(mask, "the mask", u64::MAX)?),
-        ("ne", _) => Op::Ne,
-        ("lt", _) => Op::Lt,
-        ("le", _) => Op::Le,
-        ("gt", _) => Op::Gt,
-        ("ge", _) => Op::Ge,
-        _ => Op::Eq,
-    })
+    let cmp = match (word, number) {
+        (_, Some(mask)) => return Some((Cmp::Eq, reader.integer(mask, "the mask", u64::MAX)?)),
+        ("ne", _) => Cmp::Ne,
+        ("lt", _) => Cmp::Lt,
+        ("le", _) => Cmp::Le,
+        ("gt", _) => Cmp::Gt,
+        ("ge", _) => Cmp::Ge,
+        _ => Cmp::Eq,
+    };
+    Some((cmp, u64::MAX))
 }
 
 /// The value of a key that must be given.
@@ -310,10 +303,7 @@ pub(super) fn variant<'n>(
     let Some((word, takes_number)) = words.iter().copied().find(|(word, _)| *word == given) else {
         let message = format!("{what} is unknown: `{}`", shorten(given));
         let near = reader.nearest(given, words.iter().map(|(word, _)| *word));
-        reader.error(at, message).help = match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => form_of(words),
-        };
+        reader.error(at, message).help = did_you_mean(near, &form_of(words));
         return None;
     };
     match value.filter(|value| value.kind != NodeKind::Null) {

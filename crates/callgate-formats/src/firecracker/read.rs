@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::parse::{self, ArgCondition, Entry, FilterAction, Op, ThreadFilter};
+use super::parse::{self, ArgCondition, Entry, FilterAction, ThreadFilter};
 use crate::diagnostics::quote::shorten;
 use crate::profile::Profile;
 use crate::statements::{Statement, Statements};
@@ -51,14 +51,8 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
         choose(&mut reader, &threads, options)
             .and_then(|filter| lower(&mut reader, filter, options))
     };
-    let failed = reader.failed();
-    let messages = reader.finish();
-    match lowered {
-        Some((policy, statements)) if !failed => {
-            Ok(Profile { warnings: messages, statements, ..Profile::of(policy) })
-        }
-        _ => Err(messages.into()),
-    }
+    let ((policy, statements), warnings) = reader.end(lowered)?;
+    Ok(Profile { warnings, statements, ..Profile::of(policy) })
 }
 
 /// The filter of a thread. `None` only after an error was reported.
@@ -238,15 +232,7 @@ fn test(reader: &mut Reader<'_>, arg: &ArgCondition) -> Option<Condition> {
     let wide = Field::arg(arg.index)?;
     let field = if arg.is_wide { wide } else { wide.low32() };
     let width = field.full_mask();
-    let (cmp, mask) = match arg.op {
-        Op::Eq => (Cmp::Eq, width),
-        Op::Ne => (Cmp::Ne, width),
-        Op::Lt => (Cmp::Lt, width),
-        Op::Le => (Cmp::Le, width),
-        Op::Gt => (Cmp::Gt, width),
-        Op::Ge => (Cmp::Ge, width),
-        Op::MaskedEq(mask) => (Cmp::Eq, mask & width),
-    };
+    let (cmp, mask) = (arg.cmp, arg.mask & width);
     let value = arg.value & mask;
     if arg.value != value {
         let given = arg.value;

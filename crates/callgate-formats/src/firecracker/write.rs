@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::convert::atoms::{Atom, AtomTest, LowHalf, alternatives_of, by_name, fit_arch};
-use crate::convert::error::ConvertError;
+use crate::convert::error::Result;
 use crate::convert::fit::{Fit, is_as_strict, strictest};
 use crate::convert::numbering::{Numbering, Unlisted};
 use crate::languages::Writing;
@@ -22,7 +22,7 @@ const BAD_ARCH: Verdict = Verdict::KILL_PROCESS;
 const THREAD: &str = "main";
 
 /// Writes a document with one filter.
-pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, ConvertError> {
+pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String> {
     let arch = fit_arch(fit, writing.target, ARCHES)?;
     fit.set_others(
         BAD_ARCH,
@@ -68,7 +68,7 @@ pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, 
 }
 
 /// Replaces verdicts that no action has.
-fn fit_verdicts(fit: &mut Fit<'_>, arch: Arch) -> Result<(), ConvertError> {
+fn fit_verdicts(fit: &mut Fit<'_>, arch: Arch) -> Result<()> {
     for verdict in fit.verdicts_of(arch) {
         let (nearest, why) = match verdict.action() {
             Action::Errno(_) | Action::Trace(_) => continue,
@@ -80,17 +80,13 @@ fn fit_verdicts(fit: &mut Fit<'_>, arch: Arch) -> Result<(), ConvertError> {
             Action::KillThread => (Verdict::KILL_THREAD, "kill_thread takes no number"),
             _ => (Verdict::KILL_PROCESS, "there is no such action; the kernel kills the process"),
         };
-        fit.replace_verdict_of(arch, verdict, nearest, why)?;
+        fit.replace_verdict(Some(arch), verdict, nearest, why)?;
     }
     Ok(())
 }
 
 /// The match action: the only verdict besides the mismatch action. Others are replaced.
-fn fit_match_action(
-    fit: &mut Fit<'_>,
-    arch: Arch,
-    mismatch: Verdict,
-) -> Result<Verdict, ConvertError> {
+fn fit_match_action(fit: &mut Fit<'_>, arch: Arch, mismatch: Verdict) -> Result<Verdict> {
     let mut counts: BTreeMap<Verdict, usize> = BTreeMap::new();
     for (nr, _) in arch.syscalls() {
         let verdicts: BTreeSet<Verdict> =
@@ -115,7 +111,7 @@ fn fit_match_action(
         let least = strict.min_by_key(|new| new.precedence());
         let nearest = least.unwrap_or_else(|| strictest([matching, mismatch]));
         let why = "a filter has two actions: the match action and the mismatch action";
-        fit.replace_verdict_of(arch, verdict, nearest, why)?;
+        fit.replace_verdict(Some(arch), verdict, nearest, why)?;
     }
     Ok(matching)
 }

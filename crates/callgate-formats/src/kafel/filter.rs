@@ -3,8 +3,8 @@
 use super::lexer::{Keyword, TokenKind};
 use super::model::{Filter, Syscall};
 use super::names::arch_of_name;
-use super::parse::{MAX_RULES, Parser, Syntax, did_you_mean};
-use crate::diagnostics::quote::shorten;
+use super::parse::{MAX_RULES, Parser, Syntax};
+use crate::diagnostics::quote::{did_you_mean, shorten};
 use crate::included::{Place, Span};
 use callgate_bpf::suggest::nearest;
 use callgate_core::Arch;
@@ -145,10 +145,9 @@ impl Parser<'_, '_> {
             None => {
                 let known = || Arch::ALL.iter().map(|arch| arch.name());
                 let search = || nearest(&text.to_ascii_lowercase(), known());
-                let near = did_you_mean(self.tokens.reports.nearest(search));
-                let help = near.unwrap_or_else(|| {
-                    format!("the architectures are {}", known().collect::<Vec<_>>().join(", "))
-                });
+                let otherwise =
+                    format!("the architectures are {}", known().collect::<Vec<_>>().join(", "));
+                let help = did_you_mean(self.tokens.reports.nearest(search), &otherwise);
                 let message = format!("unknown architecture `{}`", shorten(&text));
                 self.tokens.reports.error(name.at, message).help = help;
             }

@@ -6,7 +6,7 @@ use super::evaluate::{Context, Stop, evaluate};
 use super::model::{Filter, Item, ItemKind, Model, Statement, Syscall};
 use super::names::{Deviation, deviation, internal_names, name_in_table, own_argument};
 use super::word::{Word, width_warning};
-use crate::diagnostics::quote::shorten;
+use crate::diagnostics::quote::{did_you_mean, shorten};
 use crate::included::{Place, Reports, Sources, Span};
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::syscalls::{Argument, facts, is_known_name, known_names};
@@ -138,10 +138,7 @@ impl<'a> Lowering<'a> {
         } else {
             let search = || nearest(name, known_names().chain(internal_names()));
             let near = self.reports.nearest(search);
-            let help = match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "use a name as in syscalls(2), or SYSCALL[n]".to_owned(),
-            };
+            let help = did_you_mean(near, "use a name as in syscalls(2), or SYSCALL[n]");
             (format!("unknown syscall `{shown}`"), help)
         };
         self.error(at.at, message, help);

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::lexer::{ACTIONS, Keyword, Token, TokenKind, Tokens};
 use super::model::{Expression, Item, ItemKind, Model, PolicyBody, Statement};
-use crate::diagnostics::quote::shorten;
+use crate::diagnostics::quote::{did_you_mean, shorten};
 use crate::included::{OTHER, Place, Span};
 use callgate_bpf::constants;
 use callgate_bpf::suggest::nearest;
@@ -148,10 +148,8 @@ impl<'a, 'i> Parser<'a, 'i> {
                 None if constants::is_name(&word) => Definition::Constant(token.span),
                 None => {
                     let message = format!("`{}` is not a number", shorten(&word));
-                    let help = did_you_mean(
-                        self.tokens.reports.nearest(|| constants::nearest_name(&word)),
-                    )
-                    .unwrap_or_else(|| "give a number or a constant of the kernel".to_owned());
+                    let near = self.tokens.reports.nearest(|| constants::nearest_name(&word));
+                    let help = did_you_mean(near, "give a number or a constant of the kernel");
                     return Err(self.fail(token.span.at, message, help));
                 }
             },
@@ -257,8 +255,8 @@ impl<'a, 'i> Parser<'a, 'i> {
                     let Tokens { sources, reports, .. } = &mut self.tokens;
                     let names = self.model.policies.iter().filter_map(|policy| policy.name);
                     let known = names.take(MAX_SIMILAR).map(|name| sources.text(name));
-                    let help = did_you_mean(reports.nearest(|| nearest(&text, known)))
-                        .unwrap_or_else(|| "define it before it is used".to_owned());
+                    let near = reports.nearest(|| nearest(&text, known));
+                    let help = did_you_mean(near, "define it before it is used");
                     self.tokens.reports.error(name.at, message).help = help;
                 }
             }
@@ -393,7 +391,7 @@ impl<'a, 'i> Parser<'a, 'i> {
                 .or_else(|| nearest(&text, known.iter().copied()))
         };
         let near = (!known.is_empty()).then(|| self.tokens.reports.nearest(search)).flatten();
-        let help = did_you_mean(near).unwrap_or_default();
+        let help = did_you_mean(near, "");
         self.fail(token.span.at, format!("expected {wanted}, but found {found}"), help)
     }
 
@@ -415,10 +413,6 @@ impl<'a, 'i> Parser<'a, 'i> {
         }
         reported
     }
-}
-
-pub(super) fn did_you_mean(near: Option<&str>) -> Option<String> {
-    near.map(|near| format!("did you mean `{near}`?"))
 }
 
 /// The largest number that an action takes; the field has 16 bits.

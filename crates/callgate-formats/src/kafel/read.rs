@@ -62,14 +62,8 @@ pub fn read_with_includes(
         Parser::new(Tokens::new(text, options.identity.as_deref(), includes)).parse();
     let (sources, mut reports) = (tokens.sources, tokens.reports);
     let lowered = if is_right { lower(&model, options, &sources, &mut reports) } else { None };
-    let failed = reports.failed();
-    let messages = reports.finish(&sources);
-    match lowered {
-        Some((policy, statements)) if !failed => {
-            Ok(Profile { warnings: messages, statements, ..Profile::of(policy) })
-        }
-        _ => Err(messages.into()),
-    }
+    let ((policy, statements), warnings) = reports.end(&sources, lowered)?;
+    Ok(Profile { warnings, statements, ..Profile::of(policy) })
 }
 
 /// The policy of a model. `None` only after an error was reported.

@@ -190,14 +190,8 @@ fn limited(group: &Group, word: &str) -> String {
 
 fn test(comparison: &Comparison) -> String {
     let (arg, value) = (comparison.arg(), comparison.value());
-    let compared = |sign: &str| format!("arg{arg} {sign} {value:#x}");
     match comparison.op() {
         Op::MaskedEq(mask) => format!("(arg{arg} & {mask:#x}) == {value:#x}"),
-        Op::Eq => compared("=="),
-        Op::Ne => compared("!="),
-        Op::Lt => compared("<"),
-        Op::Le => compared("<="),
-        Op::Gt => compared(">"),
-        Op::Ge => compared(">="),
+        op => format!("arg{arg} {} {value:#x}", op.words().1),
     }
 }

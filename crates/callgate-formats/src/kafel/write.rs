@@ -6,8 +6,9 @@ use super::has_argument;
 use super::names::{name_in_table, names_in_kafel};
 use super::text::{self, PolicyText, action, is_identifier};
 use crate::convert::alternatives::Conjunction;
-use crate::convert::error::ConvertError;
+use crate::convert::error::{ConvertError, Result};
 use crate::convert::fit::{Fit, is_as_strict, strictest};
+use crate::layout::number;
 use callgate_bpf::SyscallTable;
 use callgate_bpf::constants::{self, Family};
 use callgate_bpf::syscalls::facts;
@@ -36,7 +37,7 @@ enum Head {
 }
 
 /// Writes a policy.
-pub(crate) fn write(fit: &mut Fit<'_>) -> Result<String, ConvertError> {
+pub(crate) fn write(fit: &mut Fit<'_>) -> Result<String> {
     fit_verdicts(fit)?;
     fit.set_others(BAD_ARCH, "Kafel kills syscalls of other architectures (KILL)")?;
     let default = default(fit)?;
@@ -53,7 +54,7 @@ pub(crate) fn write(fit: &mut Fit<'_>) -> Result<String, ConvertError> {
 }
 
 /// Replaces verdicts that no action has.
-fn fit_verdicts(fit: &mut Fit<'_>) -> Result<(), ConvertError> {
+fn fit_verdicts(fit: &mut Fit<'_>) -> Result<()> {
     for verdict in fit.store.verdicts(fit.func) {
         let (nearest, why) = match verdict.action() {
             Action::Errno(_) | Action::Trap(_) | Action::Trace(_) | Action::UserNotif(0) => {
@@ -66,14 +67,14 @@ fn fit_verdicts(fit: &mut Fit<'_>) -> Result<(), ConvertError> {
             Action::KillThread => (Verdict::KILL_THREAD, "KILL takes no number"),
             _ => (Verdict::KILL_PROCESS, "there is no such action; the kernel kills the process"),
         };
-        fit.replace_verdict(verdict, nearest, why)?;
+        fit.replace_verdict(None, verdict, nearest, why)?;
     }
     Ok(())
 }
 
 /// The verdict of numbers that are not listed, and of all intervals of numbers that are too long to be listed: if one is
 /// exact, then this one, otherwise the one with which fewer numbers are listed.
-fn default(fit: &mut Fit<'_>) -> Result<Verdict, ConvertError> {
+fn default(fit: &mut Fit<'_>) -> Result<Verdict> {
     let mut long: Vec<(u32, u32, u32, Func)> = Vec::new();
     let mut short: Vec<(u64, Func)> = Vec::new();
     for token in fit.tokens() {
@@ -113,7 +114,7 @@ fn default(fit: &mut Fit<'_>) -> Result<Verdict, ConvertError> {
 }
 
 /// The numbers that do not have the default verdict, with the ABI that names them.
-fn listed(fit: &Fit<'_>, default: Verdict) -> Result<Vec<(Arch, u32)>, ConvertError> {
+fn listed(fit: &Fit<'_>, default: Verdict) -> Result<Vec<(Arch, u32)>> {
     /// The maximum number of rules.
     const MAX: usize = 100_000;
     let mut listed = Vec::new();
@@ -151,7 +152,7 @@ fn rules(
     nr: u32,
     default: Verdict,
     defines: &mut BTreeMap<String, u64>,
-) -> Result<Vec<Rule>, ConvertError> {
+) -> Result<Vec<Rule>> {
     let func = fit.syscall(arch.token(), nr);
     if let Some(verdict) = fit.store.as_verdict(func) {
         return Ok(vec![Rule { verdict, when: None }]);
@@ -246,10 +247,7 @@ fn text_of(
     let arches: Vec<&str> = fit.arches.iter().map(|arch| arch.name()).collect();
     text.comment(&format!("For {}.", arches.join(", ")));
     for (name, value) in defines {
-        match *value < 4096 {
-            true => text.define(name, value),
-            false => text.define(name, format_args!("{value:#x}")),
-        }
+        text.define(name, number(*value));
     }
     for (kind, blocks) in blocks.iter().enumerate() {
         for ((_, verdict), items) in blocks {
@@ -520,9 +518,4 @@ impl Writer<'_> {
             parts => Some(format!("({})", parts.join(" | "))),
         }
     }
-}
-
-/// Numbers less than 4096 in decimal, others in hexadecimal.
-fn number(value: u64) -> String {
-    if value < 4096 { value.to_string() } else { format!("{value:#x}") }
 }

@@ -1,6 +1,6 @@
 //! Actions, comparisons of arguments, and numbers as C reads them.
 
-use crate::diagnostics::quote::shorten;
+use crate::diagnostics::quote::{did_you_mean, shorten};
 use crate::ruleset::{Comparison, Op};
 use crate::syntax::reader::Reader;
 use callgate_core::Verdict;
@@ -26,10 +26,8 @@ pub(super) fn action<'t>(
     else {
         let near = reader.nearest(word, ACTIONS);
         let message = format!("`{}` is not an action of LXC", shorten(word));
-        reader.error(at, message).help = match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "the actions are kill, errno N, allow, trap and notify".to_owned(),
-        };
+        reader.error(at, message).help =
+            did_you_mean(near, "the actions are kill, errno N, allow, trap and notify");
         return None;
     };
     if name == "errno" {
@@ -77,17 +75,6 @@ const MAX_PER_RULE: usize = 6;
 /// The number of characters that LXC keeps of a value or a mask, and of an operator.
 const MAX_NUMBER: usize = 23;
 const MAX_OPERATOR: usize = 30;
-
-/// The operators, as constants of libseccomp and as signs.
-const OPERATORS: [(&str, &str); 7] = [
-    ("SCMP_CMP_NE", "!="),
-    ("SCMP_CMP_LT", "<"),
-    ("SCMP_CMP_LE", "<="),
-    ("SCMP_CMP_EQ", "=="),
-    ("SCMP_CMP_GE", ">="),
-    ("SCMP_CMP_GT", ">"),
-    ("SCMP_CMP_MASKED_EQ", "&="),
-];
 
 /// The comparisons of a line with `[`; `None` after an error was reported. As in LXC, each `]` ends one.
 pub(super) fn arguments(reader: &mut Reader<'_>, line: &str, at: usize) -> Option<Vec<Comparison>> {
@@ -171,22 +158,10 @@ fn comparison(reader: &mut Reader<'_>, text: &str, at: usize) -> Option<Comparis
         let what = format!("the mask `{}` is not a 64-bit number", shorten(mask.unwrap_or("")));
         return fail(what, "write decimal, 0x… or 0… without blanks around it");
     };
-    let known = OPERATORS.iter().find(|(name, sign)| operator == *name || operator == *sign);
-    let Some((_, sign)) = known else {
+    let Some(op) = Op::named(|name, sign| [name, sign].contains(&operator), number) else {
         let what = format!("`{}` is not an operator of LXC", shorten(operator));
-        return fail(
-            what,
-            "the operators are ==, !=, <, <=, >, >= and &=, without blanks around them",
-        );
-    };
-    let op = match *sign {
-        "!=" => Op::Ne,
-        "<" => Op::Lt,
-        "<=" => Op::Le,
-        "==" => Op::Eq,
-        ">=" => Op::Ge,
-        ">" => Op::Gt,
-        _ => Op::MaskedEq(number),
+        let help = "the operators are ==, !=, <, <=, >, >= and &=, without blanks around them";
+        return fail(what, help);
     };
     match (op, mask) {
         (Op::MaskedEq(0), _) => {
@@ -201,8 +176,9 @@ fn comparison(reader: &mut Reader<'_>, text: &str, at: usize) -> Option<Comparis
         }
         (Op::MaskedEq(_), _) => {}
         (_, Some(_)) => {
-            reader.warn(at, format!("LXC ignores the mask, because the operator is {sign}")).help =
-                "write &=, or remove the mask".to_owned();
+            reader
+                .warn(at, format!("LXC ignores the mask, because the operator is {}", op.words().1))
+                .help = "write &=, or remove the mask".to_owned();
         }
         _ if !rest.is_empty() => {
             let message = format!("LXC ignores `{}` after the operator", shorten(rest));

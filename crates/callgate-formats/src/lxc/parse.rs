@@ -1,7 +1,7 @@
 //! Lines of a profile, and the hosts that use them.
 
 use super::arguments::{Base, action, arguments, integer, report_ignored, skip_space};
-use crate::diagnostics::quote::shorten;
+use crate::diagnostics::quote::{did_you_mean, shorten};
 use crate::rule_readers::lines;
 use crate::ruleset::{Comparison, Op};
 use crate::syntax::reader::Reader;
@@ -138,12 +138,10 @@ fn policy(reader: &mut Reader<'_>, line: &str, at: usize, has_newline: bool) -> 
         let near = reader.nearest(word, ALLOW.into_iter().chain(DENY));
         let message =
             format!("expected allowlist or denylist, but found `{}`", shorten(line.trim()));
-        reader.error(at, message).help = match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => {
-                "the line after the version is the policy; LXC has no comments before it".to_owned()
-            }
-        };
+        reader.error(at, message).help = did_you_mean(
+            near,
+            "the line after the version is the policy; LXC has no comments before it",
+        );
         return None;
     };
     if word != name {

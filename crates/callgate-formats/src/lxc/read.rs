@@ -39,14 +39,8 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
     let native = host_of(options.native);
     let model = parse(&mut reader, text, native).filter(|_| !reader.failed());
     let lowered = model.and_then(|model| lower(&mut reader, &model, native, options));
-    let failed = reader.failed();
-    let messages = reader.finish();
-    match lowered {
-        Some((policy, statements)) if !failed => {
-            Ok(Profile { warnings: messages, statements, ..Profile::of(policy) })
-        }
-        _ => Err(messages.into()),
-    }
+    let ((policy, statements), warnings) = reader.end(lowered)?;
+    Ok(Profile { warnings, statements, ..Profile::of(policy) })
 }
 
 /// What a profile is read for.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::lexer::{Kind, Token};
 use super::parse::{Parser, Stop, Syntax, Syscall};
-use crate::diagnostics::quote::shorten;
+use crate::diagnostics::quote::{did_you_mean, shorten};
 use callgate_bpf::syscalls::{is_known_name, known_name, nearest_name};
 use callgate_bpf::{SyscallTable, constants};
 use callgate_core::{Arch, errno_number};
@@ -52,10 +52,10 @@ impl Parser<'_> {
             };
             (format!("{} has no syscall `{shown}`", self.arch), help)
         } else {
-            let help = match self.reports.nearest(|| nearest_name(name)) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "use a name as in syscalls(2)".to_owned(),
-            };
+            let help = did_you_mean(
+                self.reports.nearest(|| nearest_name(name)),
+                "use a name as in syscalls(2)",
+            );
             (format!("unknown syscall `{shown}`"), help)
         };
         self.fail_at(Some(token), message, &help)
@@ -180,10 +180,10 @@ impl Parser<'_> {
             let message = format!("the constant `{shown}` does not exist on {}", self.arch);
             return self.fail_at(Some(token), message, "give a number");
         }
-        let help = match self.reports.nearest(|| constants::nearest_name(name)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "give a number, or a constant of the kernel's headers".to_owned(),
-        };
+        let help = did_you_mean(
+            self.reports.nearest(|| constants::nearest_name(name)),
+            "give a number, or a constant of the kernel's headers",
+        );
         self.fail_at(Some(token), format!("unknown constant `{shown}`"), &help)
     }
 

@@ -56,18 +56,12 @@ pub fn read_with_includes(
         Reading::new(text, options, includes).read();
     let lowered =
         if reports.failed() { None } else { lower(&model, options, &sources, &mut reports) };
-    let failed = reports.failed();
-    let messages = reports.finish(&sources);
-    match lowered {
-        Some((policy, statements)) if !failed => Ok(MinijailPolicy {
-            profile: Profile { warnings: messages, statements, ..Profile::of(policy) },
-            frequencies: frequencies
-                .into_iter()
-                .map(|(name, count)| Frequency { name, count })
-                .collect(),
-        }),
-        _ => Err(messages.into()),
-    }
+    let ((policy, statements), warnings) = reports.end(&sources, lowered)?;
+    let frequency = |(name, count)| Frequency { name, count };
+    Ok(MinijailPolicy {
+        profile: Profile { warnings, statements, ..Profile::of(policy) },
+        frequencies: frequencies.into_iter().map(frequency).collect(),
+    })
 }
 
 /// The maximum number of comparisons, counted for each syscall.

@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use crate::convert::alternatives::bits_of;
 use crate::convert::atoms::{Atom, AtomTest, LowHalf, alternatives_of, by_name, fit_arch};
-use crate::convert::error::ConvertError;
+use crate::convert::error::Result;
 use crate::convert::fit::Fit;
 use crate::convert::numbering::{Numbering, Unlisted};
 use crate::languages::Writing;
+use crate::layout::number;
 use callgate_bpf::constants::{self, Family};
 use callgate_core::{Action, Arch, Verdict, errno_name};
 
@@ -20,7 +21,7 @@ const BAD_ARCH: Verdict = Verdict::KILL_THREAD;
 const BAD_ARCH_OF_DENYLIST: Verdict = Verdict::errno(1);
 
 /// Writes a policy.
-pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, ConvertError> {
+pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String> {
     let arch = fit_arch(fit, writing.target, ARCHES)?;
     fit_verdicts(fit, arch)?;
     let unlisted = Unlisted {
@@ -69,7 +70,7 @@ fn can_be_default(verdict: Verdict) -> bool {
 }
 
 /// Replaces verdicts that no action has.
-fn fit_verdicts(fit: &mut Fit<'_>, arch: Arch) -> Result<(), ConvertError> {
+fn fit_verdicts(fit: &mut Fit<'_>, arch: Arch) -> Result<()> {
     for verdict in fit.verdicts_of(arch) {
         let (nearest, why) = match verdict.action() {
             Action::Errno(_) => continue,
@@ -82,18 +83,18 @@ fn fit_verdicts(fit: &mut Fit<'_>, arch: Arch) -> Result<(), ConvertError> {
             Action::KillThread => (Verdict::KILL_THREAD, "kill-thread takes no number"),
             _ => (Verdict::KILL_PROCESS, "there is no such action; the kernel kills the process"),
         };
-        fit.replace_verdict_of(arch, verdict, nearest, why)?;
+        fit.replace_verdict(Some(arch), verdict, nearest, why)?;
     }
     Ok(())
 }
 
 /// Replaces verdicts that no filter of a denylist has.
-fn fit_denials(fit: &mut Fit<'_>, arch: Arch) -> Result<(), ConvertError> {
+fn fit_denials(fit: &mut Fit<'_>, arch: Arch) -> Result<()> {
     let denials = fit.verdicts_of(arch).into_iter();
     for verdict in denials.filter(|verdict| *verdict != Verdict::ALLOW) {
         if !matches!(verdict.action(), Action::Errno(_)) {
             let why = "in a denylist, a syscall can only fail with an errno";
-            fit.replace_verdict_of(arch, verdict, BAD_ARCH_OF_DENYLIST, why)?;
+            fit.replace_verdict(Some(arch), verdict, BAD_ARCH_OF_DENYLIST, why)?;
         }
     }
     Ok(())
@@ -104,7 +105,7 @@ fn filter(
     fit: &mut Fit<'_>,
     (arch, name, nr): (Arch, &'static str, u32),
     default: Verdict,
-) -> Result<Option<String>, ConvertError> {
+) -> Result<Option<String>> {
     let func = fit.syscall(arch.token(), nr);
     if let Some(verdict) = fit.store.as_verdict(func) {
         return Ok((verdict != default).then(|| action(verdict)));
@@ -231,11 +232,6 @@ fn named(arch: Arch, names: Option<String>, value: u64) -> Option<String> {
         .collect();
     let joined = parts?.iter().fold(0, |all, part| all | part);
     (joined == value).then(|| names.replace('|', " | "))
-}
-
-/// Numbers less than 4096 in decimal, others in hexadecimal.
-fn number(value: u64) -> String {
-    if value < 4096 { value.to_string() } else { format!("{value:#x}") }
 }
 
 // The constants that every minijail knows.

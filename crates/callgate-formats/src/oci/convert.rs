@@ -8,7 +8,7 @@ use super::write::{
     WriteEntry, WriteProfile, action_of, has_resource_arch, write as write_profile, write_resource,
 };
 use crate::convert::comparisons::{self, Rules};
-use crate::convert::error::{ConvertError, ConvertErrorKind};
+use crate::convert::error::{ConvertError, ConvertErrorKind, Result};
 use crate::convert::fit::Fit;
 use crate::convert::named_rules::{NamedLanguage, named_rules};
 use crate::convert::numbering::{DENIAL, Numbering, Unlisted};
@@ -34,7 +34,7 @@ fn unlisted(enosys_above: bool, dialect: Dialect) -> Unlisted {
 }
 
 /// Writes a profile.
-pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, ConvertError> {
+pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String> {
     let dialect = writing.dialect.unwrap_or(Dialect::Oci);
     fit_verdicts(fit, dialect)?;
     let language = NamedLanguage {
@@ -58,7 +58,7 @@ pub(crate) fn profile(
     writing: &Writing<'_>,
     unlisted: Unlisted,
     language: NamedLanguage,
-) -> Result<WriteProfile, ConvertError> {
+) -> Result<WriteProfile> {
     fit.set_others(
         BAD_ARCH,
         "container profiles kill syscalls of other architectures (KILL_THREAD)",
@@ -121,7 +121,7 @@ fn is_notification(verdict: Verdict) -> bool {
 }
 
 /// Replaces notifications of `write`, with which runc rejects a profile.
-fn fit_notifications(fit: &mut Fit<'_>) -> Result<(), ConvertError> {
+fn fit_notifications(fit: &mut Fit<'_>) -> Result<()> {
     const DENIED: Verdict = Verdict::errno(1);
     let why = "runc rejects SCMP_ACT_NOTIFY for write, which it needs itself";
     for arch in fit.arches.clone() {
@@ -136,7 +136,7 @@ fn fit_notifications(fit: &mut Fit<'_>) -> Result<(), ConvertError> {
 }
 
 /// Replaces verdicts without an action.
-pub(crate) fn fit_verdicts(fit: &mut Fit<'_>, dialect: Dialect) -> Result<(), ConvertError> {
+pub(crate) fn fit_verdicts(fit: &mut Fit<'_>, dialect: Dialect) -> Result<()> {
     for verdict in fit.store.verdicts(fit.func) {
         if action_of(verdict, dialect).is_some() {
             continue;
@@ -150,7 +150,7 @@ pub(crate) fn fit_verdicts(fit: &mut Fit<'_>, dialect: Dialect) -> Result<(), Co
             Action::KillThread => (Verdict::KILL_THREAD, "SCMP_ACT_KILL_THREAD takes no data"),
             _ => (Verdict::KILL_PROCESS, "there is no such action; the kernel kills the process"),
         };
-        fit.replace_verdict(verdict, nearest, why)?;
+        fit.replace_verdict(None, verdict, nearest, why)?;
     }
     Ok(())
 }
@@ -227,7 +227,7 @@ const EPERM: u16 = 1;
 const NAME: &str = "converted-profile";
 
 /// Writes a resource.
-pub(crate) fn resource(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, ConvertError> {
+pub(crate) fn resource(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String> {
     if let Some(arch) = fit.arches.first().filter(|arch| !has_resource_arch(**arch)) {
         let why = format!("a SeccompProfile resource cannot name {arch}");
         return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
@@ -239,7 +239,7 @@ pub(crate) fn resource(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<Strin
         (Verdict::errno(0), Verdict::errno(EPERM), "errnoRet 0 means EPERM in this resource"),
         (Verdict::trace(0), Verdict::trace(EPERM), "errnoRet 0 means 1 in this resource"),
     ] {
-        fit.replace_verdict(old, new, why)?;
+        fit.replace_verdict(None, old, new, why)?;
     }
     let unlisted = Unlisted {
         why: "the resource names syscalls, and its default action has no errno but EPERM",

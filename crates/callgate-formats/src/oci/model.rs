@@ -96,24 +96,6 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// Whether an entry with these `includes` applies: all conditions must hold.
-    pub(super) fn includes(&self, options: &ReadOptions) -> bool {
-        let caps = !self.has_unknown_cap && options.caps.includes(self.caps);
-        caps && self.on_arch(options) != Some(false) && self.on_kernel(options) != Some(false)
-    }
-
-    /// Whether an entry with these `excludes` is left out: one condition that holds is enough.
-    pub(super) fn excludes(&self, options: &ReadOptions) -> bool {
-        options.caps.overlaps(self.caps)
-            || self.on_arch(options) == Some(true)
-            || self.on_kernel(options) == Some(true)
-    }
-
-    /// The capabilities that an entry with these `includes` needs in addition to those that there are.
-    pub(super) fn missing_caps(&self, options: &ReadOptions) -> CapSet {
-        self.caps.without(options.caps)
-    }
-
     /// Why an entry with these `includes` does not apply, as a clause; `None` if it does.
     pub(super) fn missing(&self, options: &ReadOptions) -> Option<String> {
         if self.has_unknown_cap {
@@ -128,11 +110,6 @@ impl Gate {
         }
         let min = self.min_kernel.filter(|_| self.on_kernel(options) == Some(false))?;
         Some(format!("it needs Linux {min} or later, and the kernel is {}", options.kernel))
-    }
-
-    /// The capabilities of an entry with these `includes`, all of which it needs.
-    pub(super) fn capabilities(&self) -> CapSet {
-        self.caps
     }
 
     /// Why an entry with these `excludes` is left out, as a clause; `None` if it is not.

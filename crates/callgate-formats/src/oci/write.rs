@@ -180,22 +180,12 @@ fn entry(entry: &WriteEntry, dialect: Dialect) -> Option<String> {
 }
 
 fn arg(comparison: &Comparison) -> String {
-    let (arg, value) = (comparison.arg(), comparison.value());
-    let op = match comparison.op() {
-        Op::Eq => "EQ",
-        Op::Ne => "NE",
-        Op::Lt => "LT",
-        Op::Le => "LE",
-        Op::Gt => "GT",
-        Op::Ge => "GE",
-        Op::MaskedEq(mask) => {
-            return format!(
-                "{{\"index\": {arg}, \"value\": {mask}, \"valueTwo\": {value}, \
-                 \"op\": \"SCMP_CMP_MASKED_EQ\"}}"
-            );
-        }
+    let (arg, value, op) = (comparison.arg(), comparison.value(), comparison.op().words().0);
+    let values = match comparison.op() {
+        Op::MaskedEq(mask) => format!("{mask}, \"valueTwo\": {value}"),
+        _ => value.to_string(),
     };
-    format!("{{\"index\": {arg}, \"value\": {value}, \"op\": \"SCMP_CMP_{op}\"}}")
+    format!("{{\"index\": {arg}, \"value\": {values}, \"op\": \"{op}\"}}")
 }
 
 /// The API version of the resource.
@@ -305,17 +295,8 @@ fn yaml_entry(text: &mut String, entry: &WriteEntry) -> Option<()> {
 }
 
 fn yaml_arg(text: &mut String, comparison: &Comparison) {
-    let value = comparison.value();
-    let op = match comparison.op() {
-        Op::Eq => "EQ",
-        Op::Ne => "NE",
-        Op::Lt => "LT",
-        Op::Le => "LE",
-        Op::Gt => "GT",
-        Op::Ge => "GE",
-        Op::MaskedEq(_) => "MASKED_EQ",
-    };
-    let _ = writeln!(text, "    - index: {}\n      op: SCMP_CMP_{op}", comparison.arg());
+    let (arg, value, op) = (comparison.arg(), comparison.value(), comparison.op().words().0);
+    let _ = writeln!(text, "    - index: {arg}\n      op: {op}");
     let _ = match comparison.op() {
         Op::MaskedEq(mask) => writeln!(text, "      value: {mask}\n      valueTwo: {value}"),
         _ => writeln!(text, "      value: {value}"),

@@ -1,7 +1,7 @@
 //! Lines: a syscall and its arguments.
 
 use super::constants;
-use crate::diagnostics::quote::shorten;
+use crate::diagnostics::quote::{did_you_mean, shorten};
 use crate::ruleset::{Comparison, Op};
 use crate::syntax::reader::Reader;
 use callgate_core::Arch;
@@ -50,10 +50,7 @@ pub(super) fn comparisons(
                         let near = reader.nearest(name, constants::names());
                         let otherwise =
                             "arguments are -, numbers below 2^32 and constants of snap-seccomp";
-                        near.map_or_else(
-                            || otherwise.to_owned(),
-                            |near| format!("did you mean `{near}`?"),
-                        )
+                        did_you_mean(near, otherwise)
                     }
                 };
                 reader.error(*at, message).help = help;

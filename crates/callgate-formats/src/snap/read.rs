@@ -68,14 +68,8 @@ pub fn read(
 ) -> Result<SnapFilters, Diagnostics> {
     let mut reader = Reader::new(text, KeyMatching::Exact);
     let filters = filters(&mut reader, text, options, ids);
-    let failed = reader.failed();
-    let messages = reader.finish();
-    match filters {
-        Some((deny, allow, statements)) if !failed => {
-            Ok(SnapFilters { deny, allow, warnings: messages, statements })
-        }
-        _ => Err(messages.into()),
-    }
+    let ((deny, allow, statements), warnings) = reader.end(filters)?;
+    Ok(SnapFilters { deny, allow, warnings, statements })
 }
 
 /// The architecture that snap-seccomp adds to that of a host.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use super::tree::{Member, Node, NodeKind, integer};
 use crate::diagnostics::Texts;
-use crate::diagnostics::messages::{LIMIT, Messages, Report, Suggestions};
-use crate::diagnostics::quote::{escape_key, shorten};
+use crate::diagnostics::messages::{LIMIT, Messages, Report, Suggestions, result_of};
+use crate::diagnostics::quote::{did_you_mean, escape_key, shorten};
 use crate::statements::Site;
-use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position, Severity};
 use callgate_bpf::suggest::nearest;
 
 /// Reader of the tree of a text, and of further texts that it names.
@@ -155,6 +155,12 @@ impl<'t> Reader<'t> {
         self.messages
     }
 
+    /// What was read with the warnings about it, or all messages if one is an error. Without an error, there is a value.
+    pub(crate) fn end<T>(self, value: Option<T>) -> Result<(T, Vec<Diagnostic>), Diagnostics> {
+        let failed = self.failed();
+        result_of(value, failed, self.finish())
+    }
+
     /// All messages in the order of the text.
     pub fn finish(self) -> Vec<Diagnostic> {
         self.messages.finish()
@@ -283,10 +289,7 @@ impl<'t> Reader<'t> {
                 )
             }
             Some(name) => format!("did you mean `{name}`?"),
-            None => match self.nearest(given, names) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "remove it, or check its spelling".to_owned(),
-            },
+            None => did_you_mean(self.nearest(given, names), "remove it, or check its spelling"),
         };
         let end = if is_refused { "" } else { "; it is ignored" };
         let message = format!("unknown key `{}` in {what}{end}", escape_key(given));
