@@ -61,7 +61,7 @@ pub(crate) struct Source {
     pub(crate) identity: Option<String>,
     pub(crate) text: Rc<str>,
     /// The directive that includes it.
-    pub(crate) included_at: Option<Place>,
+    included_at: Option<Place>,
     /// Whether messages must not quote it.
     pub(crate) is_private: bool,
 }
@@ -115,7 +115,7 @@ impl Sources {
     }
 
     /// The place in the policy itself that leads to a place: the place, or the directive that includes its file.
-    pub(crate) fn outermost(&self, mut place: Place) -> Place {
+    fn outermost(&self, mut place: Place) -> Place {
         // An included file comes after the file that includes it, so this ends.
         while let Some(at) = self.get(place.source).and_then(|source| source.included_at) {
             place = at;
@@ -294,7 +294,7 @@ impl Reports {
     }
 
     /// Makes no more suggestions, as known words may come from a text that must not be quoted.
-    pub(crate) fn stop_suggestions(&mut self) {
+    fn stop_suggestions(&mut self) {
         self.is_without_suggestions = true;
     }
 

@@ -90,7 +90,7 @@ pub(super) fn is_list(text: &[u8]) -> bool {
 ///
 /// # Errors
 /// For lists of what is blocked, and of priorities.
-pub(super) fn check_list_name(name: &str) -> Result<(), Diagnostic> {
+fn check_list_name(name: &str) -> Result<(), Diagnostic> {
     let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
     let what = if name.contains("blocklist") || name.contains("blacklist") {
         "a block list has no filter of its own"

@@ -230,7 +230,7 @@ pub(super) struct ArchSet(u8);
 
 impl ArchSet {
     /// The architectures of a word, except `all`, which stands alone.
-    pub(super) fn of_word(word: &str) -> Option<ArchSet> {
+    fn of_word(word: &str) -> Option<ArchSet> {
         let of = |is_meant: &dyn Fn(&str, Arch) -> bool| {
             let nth = ARCHES.iter().enumerate();
             let meant = nth.filter(|(_, (name, arch))| is_meant(name, *arch));
@@ -244,7 +244,7 @@ impl ArchSet {
     }
 
     /// The architectures of a whole list if it is one word for all of them.
-    pub(super) fn of_all(list: &str) -> Option<ArchSet> {
+    fn of_all(list: &str) -> Option<ArchSet> {
         (list == ALL).then_some(ArchSet(u8::MAX))
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::alternatives::{Conjunction, cubes_of};
-use super::error::{ConvertError, ConvertErrorKind, MAX_ALTERNATIVES, Result, Stop};
+use super::error::{ConvertError, MAX_ALTERNATIVES, Result, Stop};
 use super::fit::Fit;
 use callgate_bpf::SyscallTable;
 use callgate_codegen::query::{ArgPart, ValueCondition, ValueSet};
@@ -151,7 +151,7 @@ pub(crate) fn fit_arch(fit: &mut Fit<'_>, target: &str, arches: &[Arch]) -> Resu
     let Some(arch) = main.filter(|arch| arches.contains(arch)) else {
         let name = main.map_or("this machine", Arch::name);
         let why = format!("{target} has no filters for {name}");
-        return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+        return Err(ConvertError::unsupported(why));
     };
     fit.arches.truncate(1);
     Ok(arch)

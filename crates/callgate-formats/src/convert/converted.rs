@@ -93,7 +93,7 @@ fn convert_once(
     fit.applied = attempt.applied;
     if fit.arches.is_empty() {
         let why = "the filter is the same for all architectures, and none is given".to_owned();
-        return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+        return Err(ConvertError::unsupported(why));
     }
     if !options.flags.is_empty() && !is_profile(options) {
         let names = options.flags.each().map(|(_, name, _)| format!("SECCOMP_FILTER_FLAG_{name}"));
@@ -114,7 +114,7 @@ fn convert_once(
         if let Some(why) = fit.laxer() {
             let target = options.target.name();
             let why = format!("every policy of {target} would permit more than the filter: {why}");
-            return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+            return Err(ConvertError::unsupported(why));
         }
         fit.store.reset_steps();
         let arches = fit.arches.clone();
@@ -198,7 +198,7 @@ fn drop_differing(fit: &mut Fit<'_>, written: Func, options: &ConvertOptions) ->
     let why = of_multiplexers(*first);
     if Some(*first) == main {
         if options.closest {
-            return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+            return Err(ConvertError::unsupported(why));
         }
         return fit.note_difference(written, &why);
     }
@@ -216,7 +216,7 @@ fn drop_multiplexers(
     match dropped.first().filter(|_| is_profile(options)) {
         None => Err(rejected),
         Some(first) if fit.arches.first() == Some(first) => {
-            Err(ConvertError(ConvertErrorKind::Unsupported(of_multiplexers(*first))))
+            Err(ConvertError::unsupported(of_multiplexers(*first)))
         }
         Some(first) => drop_arches(fit, &dropped, &of_multiplexers(*first)),
     }
@@ -263,7 +263,7 @@ fn find_laxer(
 
 /// A function that a policy must have, and how the policy is read back for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Attempt {
+struct Attempt {
     pub(crate) func: Func,
     pub(crate) enosys_above: EnosysAbove,
     /// The filter as its runtime applies it, if the policy has to name the bounds of runc's rule for it.
@@ -272,7 +272,7 @@ pub(crate) struct Attempt {
 
 /// The attempts, the best first. The policy that loses least is written, and of these the one about whose runtime least is to
 /// be known.
-pub(crate) fn attempts(source: Source, options: &ConvertOptions) -> Vec<Attempt> {
+fn attempts(source: Source, options: &ConvertOptions) -> Vec<Attempt> {
     let Source { applied, own } = source;
     let has_rules = applied != own;
     if let Some(enosys_above) = options.enosys_above {
@@ -305,7 +305,7 @@ const MISSING: &str = "runc makes numbers above the largest one that a profile n
 
 /// The notes about a text that means `written` as it was read back for an attempt. An error if it permits more there than the
 /// filter where that is installed.
-pub(crate) fn runtime_notes(
+fn runtime_notes(
     store: &mut Store,
     (text, written): (&str, Func),
     (source, attempt): (Source, Attempt),
@@ -352,7 +352,7 @@ pub(crate) fn runtime_notes(
         let name = name.map_or_else(|| format!("syscall {}", data.nr), str::to_owned);
         let why =
             format!("the policy would permit {name}, which fails with ENOSYS by a rule of runc");
-        return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+        return Err(ConvertError::unsupported(why));
     }
     found.retain(|(verdicts, _)| is_other(*verdicts));
     let mut notes = Losses::default();

@@ -47,6 +47,11 @@ impl ConvertError {
         ConvertError(ConvertErrorKind::Defect(why.into()))
     }
 
+    /// The error for a filter that no policy of the target means.
+    pub(crate) fn unsupported(why: impl Into<String>) -> ConvertError {
+        ConvertError(ConvertErrorKind::Unsupported(why.into()))
+    }
+
     pub(crate) fn too_many_numbers(limit: usize, arch: String) -> ConvertError {
         ConvertError(ConvertErrorKind::TooManyNumbers { limit, arch })
     }
@@ -210,12 +215,12 @@ const SHOWN: usize = 6;
 
 impl Loss {
     /// Whether it is lost because a policy is for several architectures.
-    pub(crate) fn is_about_arches(&self) -> bool {
+    fn is_about_arches(&self) -> bool {
         [AN_ENTRY_IS_FOR_ALL, MULTIPLEXED].contains(&&*self.why)
     }
 
     /// Whether it is lost because the filter does not treat all architectures of a host alike.
-    pub(crate) fn is_about_hosts(&self) -> bool {
+    fn is_about_hosts(&self) -> bool {
         self.why == A_RULE_IS_FOR_ALL
     }
 

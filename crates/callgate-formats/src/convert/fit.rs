@@ -160,6 +160,34 @@ impl<'s> Fit<'s> {
         Ok(())
     }
 
+    /// Replaces the verdicts of an architecture, or of all, whose actions have no number in the language: those that do not
+    /// `take` one, of which each has a word. The kernel kills the process for all others.
+    pub(crate) fn drop_numbers(
+        &mut self,
+        arch: Option<Arch>,
+        takes: fn(Action) -> bool,
+        words: impl Fn(Verdict) -> Option<String>,
+    ) -> Result<()> {
+        let own = arch.map_or(self.func, |arch| self.numbers(arch.token()));
+        for verdict in self.store.verdicts(own) {
+            let (action, plain) = (verdict.action(), Verdict(verdict.0 & !u32::from(u16::MAX)));
+            let is_known = !matches!(action, Action::Unknown(_));
+            if takes(action) || verdict == plain && is_known {
+                continue;
+            }
+            let word = words(plain).filter(|_| is_known && plain != Verdict::KILL_PROCESS);
+            let (nearest, why) = match word {
+                Some(word) => (plain, format!("{word} takes no number")),
+                None => (
+                    Verdict::KILL_PROCESS,
+                    "there is no such action; the kernel kills the process".to_owned(),
+                ),
+            };
+            self.replace_verdict(arch, verdict, nearest, &why)?;
+        }
+        Ok(())
+    }
+
     /// Replaces a verdict wherever it occurs, on one architecture or on all.
     pub(crate) fn replace_verdict(
         &mut self,

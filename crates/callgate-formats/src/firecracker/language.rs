@@ -11,6 +11,7 @@ use crate::files::FileErrors;
 use crate::languages::{
     Editor, Files, Input, Language, Likeness, Name, Naming, Parts, ReadSource, Reading, Writer,
 };
+use crate::syntax::documents::parse_documents;
 use crate::syntax::tree::Node;
 
 /// The language.
@@ -77,7 +78,7 @@ fn first_member(inside: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// Edits, each of which may allow the syscall.
 pub(crate) fn edits(input: &EditInput<'_>) -> Vec<Vec<Edit>> {
-    let documents = entries::documents(input.text);
+    let documents = parse_documents(input.text).unwrap_or_default();
     let Some(thread) = thread(input, &documents) else { return Vec::new() };
     let items = thread.get("filter").map_or(&[][..], Node::items);
     let mut found = Vec::new();

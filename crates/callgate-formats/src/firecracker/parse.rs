@@ -272,14 +272,14 @@ const ACTIONS: [(&str, bool); 8] = [
 ];
 
 /// A word, or an object with one member: `"allow"`, `{"errno": 1}`.
-pub(super) struct Variant<'n> {
+struct Variant<'n> {
     pub(super) word: &'static str,
     /// The number, for words that take one.
     pub(super) number: Option<&'n Node<'n>>,
 }
 
 /// One of these words; `true` marks those that take a number. `None` only after an error was reported.
-pub(super) fn variant<'n>(
+fn variant<'n>(
     reader: &mut Reader<'_>,
     node: &'n Node<'n>,
     what: &str,

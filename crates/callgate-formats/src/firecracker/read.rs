@@ -51,8 +51,8 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
         choose(&mut reader, &threads, options)
             .and_then(|filter| lower(&mut reader, filter, options))
     };
-    let ((policy, statements), warnings) = reader.end(lowered)?;
-    Ok(Profile { warnings, statements, ..Profile::of(policy) })
+    let (profile, warnings) = reader.end(lowered)?;
+    Ok(Profile { warnings, ..profile })
 }
 
 /// The filter of a thread. `None` only after an error was reported.
@@ -132,7 +132,7 @@ pub(super) fn lower(
     reader: &mut Reader<'_>,
     filter: &ThreadFilter<'_>,
     options: &ReadOptions,
-) -> Option<(Policy, Option<Statements>)> {
+) -> Option<Profile> {
     for action in [&filter.mismatch, &filter.matching] {
         check_number(reader, action);
     }
@@ -155,13 +155,9 @@ pub(super) fn lower(
         default: Some(reader.site(filter.mismatch.at)),
         ..Statements::default()
     });
-    match Policy::new(vec![Section::new(options.arch, rules, filter.mismatch.verdict)], BAD_ARCH) {
-        Ok(policy) => Some((policy, statements)),
-        Err(error) => {
-            reader.error(filter.at, error.to_string());
-            None
-        }
-    }
+    let section = Section::new(options.arch, rules, filter.mismatch.verdict);
+    let policy = reader.accept(filter.at, Policy::new(vec![section], BAD_ARCH))?;
+    Some(Profile { statements, ..Profile::of(policy) })
 }
 
 /// A rule for the syscalls without conditions, and one for each of the others. Adds the rules as the text states them.

@@ -28,7 +28,8 @@ pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String> 
         BAD_ARCH,
         "a filter is for one architecture; syscalls of others kill the process",
     )?;
-    fit_verdicts(fit, arch)?;
+    let takes = |action| matches!(action, Action::Errno(_) | Action::Trace(_));
+    fit.drop_numbers(Some(arch), takes, |plain| Some(word(plain).to_owned()))?;
     let unlisted = Unlisted {
         why: "entries name syscalls, so numbers without a name get the mismatch action",
         enosys_above: false,
@@ -67,24 +68,6 @@ pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String> 
     Ok(text)
 }
 
-/// Replaces verdicts that no action has.
-fn fit_verdicts(fit: &mut Fit<'_>, arch: Arch) -> Result<()> {
-    for verdict in fit.verdicts_of(arch) {
-        let (nearest, why) = match verdict.action() {
-            Action::Errno(_) | Action::Trace(_) => continue,
-            _ if verdict.data() == 0 && !matches!(verdict.action(), Action::Unknown(_)) => continue,
-            Action::Trap(_) => (Verdict::trap(0), "trap takes no number"),
-            Action::UserNotif(_) => (Verdict::user_notif(0), "user_notif takes no number"),
-            Action::Allow => (Verdict::ALLOW, "allow takes no number"),
-            Action::Log => (Verdict::LOG, "log takes no number"),
-            Action::KillThread => (Verdict::KILL_THREAD, "kill_thread takes no number"),
-            _ => (Verdict::KILL_PROCESS, "there is no such action; the kernel kills the process"),
-        };
-        fit.replace_verdict(Some(arch), verdict, nearest, why)?;
-    }
-    Ok(())
-}
-
 /// The match action: the only verdict besides the mismatch action. Others are replaced.
 fn fit_match_action(fit: &mut Fit<'_>, arch: Arch, mismatch: Verdict) -> Result<Verdict> {
     let mut counts: BTreeMap<Verdict, usize> = BTreeMap::new();
@@ -119,14 +102,21 @@ fn fit_match_action(fit: &mut Fit<'_>, arch: Arch, mismatch: Verdict) -> Result<
 /// An action in JSON.
 fn action(verdict: Verdict) -> String {
     match verdict.action() {
-        Action::Allow => "\"allow\"".to_owned(),
-        Action::Log => "\"log\"".to_owned(),
-        Action::KillThread => "\"kill_thread\"".to_owned(),
-        Action::Trap(_) => "\"trap\"".to_owned(),
-        Action::UserNotif(_) => "\"user_notif\"".to_owned(),
         Action::Errno(errno) => format!("{{\"errno\": {errno}}}"),
         Action::Trace(data) => format!("{{\"trace\": {data}}}"),
-        _ => "\"kill_process\"".to_owned(),
+        _ => format!("\"{}\"", word(verdict)),
+    }
+}
+
+/// The word for an action without a number.
+fn word(verdict: Verdict) -> &'static str {
+    match verdict.action() {
+        Action::Allow => "allow",
+        Action::Log => "log",
+        Action::KillThread => "kill_thread",
+        Action::Trap(_) => "trap",
+        Action::UserNotif(_) => "user_notif",
+        _ => "kill_process",
     }
 }
 

@@ -1,5 +1,7 @@
 //! Kafel in the [registry](crate::languages).
 
+use super::lexer::{KEYWORDS, Keyword};
+use super::parse::{Action, action};
 use super::read::{ReadOptions, read_with_includes};
 use super::{edit, text, write};
 use crate::annotated::AnnotatedWriter;
@@ -71,22 +73,6 @@ fn read(
 
 /// Whether a text begins as a policy: after comments and directives, with a keyword and what may follow it.
 pub(super) fn is_policy(text: &[u8]) -> bool {
-    /// Words with which a statement begins, and the bytes that may follow them.
-    const STARTS: &[(&[u8], &[u8])] = &[
-        (b"POLICY", b" \t\r\n"),
-        (b"USE", b" \t\r\n"),
-        (b"DEFAULT", b" \t\r\n"),
-        (b"ALLOW", b" \t\r\n{"),
-        (b"LOG", b" \t\r\n{"),
-        (b"KILL", b" \t\r\n{"),
-        (b"KILL_PROCESS", b" \t\r\n{"),
-        (b"KILL_THREAD", b" \t\r\n{"),
-        (b"DENY", b" \t\r\n{"),
-        (b"USER_NOTIF", b" \t\r\n{"),
-        (b"ERRNO", b" \t\r\n("),
-        (b"TRAP", b" \t\r\n("),
-        (b"TRACE", b" \t\r\n("),
-    ];
     let mut rest = text.trim_ascii_start();
     loop {
         let skipped = if rest.starts_with(b"//") || rest.starts_with(b"#") {
@@ -99,9 +85,15 @@ pub(super) fn is_policy(text: &[u8]) -> bool {
         let Some(after) = skipped.and_then(|at| rest.get(at..)) else { return false };
         rest = after.trim_ascii_start();
     }
-    STARTS.iter().any(|(word, next)| {
-        let after = rest.strip_prefix(*word).and_then(<[u8]>::first);
-        after.is_some_and(|byte| next.contains(byte))
+    KEYWORDS.iter().any(|(word, keyword)| {
+        let after = rest.strip_prefix(word.as_bytes()).and_then(<[u8]>::first).copied();
+        let is_blank = after.is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'));
+        match (keyword, action(*keyword)) {
+            (_, Some(Action::Plain(_))) => is_blank || after == Some(b'{'),
+            (_, Some(Action::WithNumber(_))) => is_blank || after == Some(b'('),
+            (Keyword::Policy | Keyword::Use | Keyword::Default, None) => is_blank,
+            _ => false,
+        }
     })
 }
 

@@ -1,6 +1,6 @@
 //! A parsed policy, before names of syscalls and arguments are resolved, and the parser of its expressions.
 
-use super::lexer::{Token, TokenKind};
+use super::lexer::{Mistake, Syntax, Token, TokenKind};
 use crate::included::{Place, Span};
 use callgate_core::policy::Cmp;
 use callgate_core::{Arch, Verdict};
@@ -89,13 +89,6 @@ pub(super) enum ItemKind {
 // From the loosest: `,` (or), `||`, `&&`, `!`, comparisons, `|`, `&`. Operands are numbers or conditions; a mistake in
 // their kinds is an error with the operator's position.
 
-/// A mistake: where, what, and what to do.
-pub(super) struct Mistake {
-    pub(super) at: Span,
-    pub(super) message: String,
-    pub(super) help: String,
-}
-
 /// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -149,10 +142,10 @@ pub(super) struct Expression {
 
 impl Expression {
     /// Adds an operand.
-    pub(super) fn operand(&mut self, item: Item) -> Result<(), Mistake> {
+    pub(super) fn operand(&mut self, item: Item) -> Syntax<()> {
         if self.has_operand {
-            return Err(mistake(
-                item.at,
+            return Err(Mistake::new(
+                item.at.at,
                 "missing operator before this operand",
                 "join comparisons with `&&` or `||`",
             ));
@@ -164,20 +157,20 @@ impl Expression {
     }
 
     /// Adds an operator or a parenthesis. `false` if the token ends the expression.
-    pub(super) fn sign(&mut self, token: Token) -> Result<bool, Mistake> {
+    pub(super) fn sign(&mut self, token: Token) -> Syntax<bool> {
         let TokenKind::Sign(sign) = token.kind else { return Ok(false) };
         match sign {
             "(" if self.has_operand => {
-                return Err(mistake(
-                    token.span,
+                return Err(Mistake::new(
+                    token.span.at,
                     "missing operator before `(`",
                     "join comparisons with `&&` or `||`",
                 ));
             }
             "(" => self.waiting.push(Waiting::Parenthesis(token.span)),
             "!" if self.has_operand => {
-                return Err(mistake(
-                    token.span,
+                return Err(Mistake::new(
+                    token.span.at,
                     "missing operator before `!`",
                     "write `!=`, `&& !` or `|| !`",
                 ));
@@ -188,7 +181,7 @@ impl Expression {
                 self.reduce(0)?;
                 match self.waiting.pop() {
                     Some(Waiting::Parenthesis(_)) => {}
-                    _ => return Err(mistake(token.span, "`)` without `(`", "remove it")),
+                    _ => return Err(Mistake::new(token.span.at, "`)` without `(`", "remove it")),
                 }
             }
             _ => {
@@ -215,48 +208,48 @@ impl Expression {
     }
 
     /// The parts, at the token after the expression.
-    pub(super) fn finish(mut self, end: Span) -> Result<Vec<Item>, Mistake> {
+    pub(super) fn finish(mut self, end: Span) -> Syntax<Vec<Item>> {
         if !self.has_operand {
-            return Err(mistake(
-                end,
+            return Err(Mistake::new(
+                end.at,
                 "missing operand at the end of the expression",
                 "add a name, a number or a condition",
             ));
         }
         self.reduce(0)?;
         if let Some(Waiting::Parenthesis(at)) = self.waiting.last() {
-            return Err(mistake(*at, "`(` without `)`", "close it"));
+            return Err(Mistake::new(at.at, "`(` without `)`", "close it"));
         }
         match (self.kinds.as_slice(), self.output.last()) {
             ([Kind::Condition], _) => Ok(self.output),
-            (_, last) => Err(mistake(
-                last.map_or(end, |item| item.at),
+            (_, last) => Err(Mistake::new(
+                last.map_or(end, |item| item.at).at,
                 "this is a number, not a condition",
                 "compare it, for example with `!= 0`",
             )),
         }
     }
 
-    fn need_operand(&self, at: Span, sign: &str) -> Result<(), Mistake> {
+    fn need_operand(&self, at: Span, sign: &str) -> Syntax<()> {
         if self.has_operand {
             return Ok(());
         }
-        Err(mistake(
-            at,
-            &format!("missing operand before `{sign}`"),
+        Err(Mistake::new(
+            at.at,
+            format!("missing operand before `{sign}`"),
             "add a name, a number or a condition",
         ))
     }
 
     /// Outputs the waiting operators of at least this precedence.
-    fn reduce(&mut self, precedence: u8) -> Result<(), Mistake> {
+    fn reduce(&mut self, precedence: u8) -> Syntax<()> {
         while let Some(Waiting::Operator(operator, at)) = self.waiting.last().copied() {
             if operator.precedence < precedence {
                 break;
             }
             if operator.precedence == COMPARISON && precedence == COMPARISON {
-                return Err(mistake(
-                    at,
+                return Err(Mistake::new(
+                    at.at,
                     "comparisons cannot be chained",
                     "write `a < b && b < c`, or use parentheses",
                 ));
@@ -267,7 +260,7 @@ impl Expression {
         Ok(())
     }
 
-    fn output_operator(&mut self, operator: Operator, at: Span) -> Result<(), Mistake> {
+    fn output_operator(&mut self, operator: Operator, at: Span) -> Syntax<()> {
         let (wanted, result) = match operator.kind {
             ItemKind::BitAnd | ItemKind::BitOr => (Kind::Number, Kind::Number),
             ItemKind::Compare(_) => (Kind::Number, Kind::Condition),
@@ -278,20 +271,20 @@ impl Expression {
             if self.kinds.pop() != Some(wanted) {
                 let sign = operator.sign;
                 return Err(match wanted {
-                    Kind::Condition => mistake(
-                        at,
-                        &format!("an operand of `{sign}` is a number, not a condition"),
+                    Kind::Condition => Mistake::new(
+                        at.at,
+                        format!("an operand of `{sign}` is a number, not a condition"),
                         "compare it, for example with `!= 0`",
                     ),
-                    Kind::Number if matches!(operator.kind, ItemKind::Compare(_)) => mistake(
-                        at,
-                        &format!("an operand of `{sign}` is a condition, not a number"),
+                    Kind::Number if matches!(operator.kind, ItemKind::Compare(_)) => Mistake::new(
+                        at.at,
+                        format!("an operand of `{sign}` is a condition, not a number"),
                         "use `&&`, `||` and `!`",
                     ),
-                    Kind::Number => mistake(
-                        at,
-                        &format!("an operand of `{sign}` is a condition, not a number"),
-                        &format!("did you mean `{sign}{sign}`?"),
+                    Kind::Number => Mistake::new(
+                        at.at,
+                        format!("an operand of `{sign}` is a condition, not a number"),
+                        format!("did you mean `{sign}{sign}`?"),
                     ),
                 });
             }
@@ -300,8 +293,4 @@ impl Expression {
         self.output.push(Item { kind: operator.kind, at });
         Ok(())
     }
-}
-
-fn mistake(at: Span, message: &str, help: &str) -> Mistake {
-    Mistake { at, message: message.to_owned(), help: help.to_owned() }
 }

@@ -6,7 +6,7 @@
 //! `newuname`. A name that only the kernel's table has means what it means there.
 
 use callgate_bpf::SyscallTable;
-use callgate_bpf::syscalls::{Argument, ArgumentError};
+use callgate_bpf::syscalls::{Argument, ArgumentError, known_name};
 use callgate_core::Arch;
 
 /// A name of Kafel, and the name in the kernel's table of the syscalls; the first one that the architecture has counts.
@@ -160,33 +160,9 @@ pub fn names_in_kafel(arch: Arch, name: &str) -> Vec<String> {
 
 /// The version for 32-bit IDs of a function in [`IDS`], if the architecture has it; otherwise `name`.
 fn wide_name(arch: Arch, name: &str) -> &str {
-    let index = IDS.iter().position(|plain| *plain == name);
-    let wide = index.and_then(|index| WIDE_IDS.get(index)).copied();
+    let wide = IDS.contains(&name).then(|| known_name(&format!("{name}32"))).flatten();
     wide.filter(|wide| arch.number(wide).is_some()).unwrap_or(name)
 }
-
-/// [`IDS`] with the suffix of the version for 32-bit IDs.
-const WIDE_IDS: &[&str] = &[
-    "chown32",
-    "fchown32",
-    "getegid32",
-    "geteuid32",
-    "getgid32",
-    "getgroups32",
-    "getresgid32",
-    "getresuid32",
-    "getuid32",
-    "lchown32",
-    "setfsgid32",
-    "setfsuid32",
-    "setgid32",
-    "setgroups32",
-    "setregid32",
-    "setresgid32",
-    "setresuid32",
-    "setreuid32",
-    "setuid32",
-];
 
 /// The names of Kafel that the kernel's tables do not have, for "did you mean …?".
 pub fn internal_names() -> impl Iterator<Item = &'static str> {
@@ -342,10 +318,7 @@ mod tests {
         ] {
             assert_eq!(name_in_table(arch, name), table, "{arch} {name}");
         }
-        assert_eq!(IDS.len(), WIDE_IDS.len());
-        for (plain, wide) in IDS.iter().zip(WIDE_IDS) {
-            assert_eq!(format!("{plain}32"), *wide);
-        }
+        assert!(IDS.iter().all(|plain| known_name(&format!("{plain}32")).is_some()));
     }
 
     #[test]

@@ -11,7 +11,6 @@ use crate::included::{
     Includes, OTHER, Place, Reports, Sources, Stated, check_text_size, no_files, statements,
 };
 use crate::profile::Profile;
-use crate::statements::Statements;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Topic};
 use callgate_core::policy::{Condition, Policy, Rule, Section};
 use callgate_core::{Arch, SyscallSet, Verdict, X32_SYSCALL_BIT};
@@ -62,8 +61,8 @@ pub fn read_with_includes(
         Parser::new(Tokens::new(text, options.identity.as_deref(), includes)).parse();
     let (sources, mut reports) = (tokens.sources, tokens.reports);
     let lowered = if is_right { lower(&model, options, &sources, &mut reports) } else { None };
-    let ((policy, statements), warnings) = reports.end(&sources, lowered)?;
-    Ok(Profile { warnings, statements, ..Profile::of(policy) })
+    let (profile, warnings) = reports.end(&sources, lowered)?;
+    Ok(Profile { warnings, ..profile })
 }
 
 /// The policy of a model. `None` only after an error was reported.
@@ -72,7 +71,7 @@ fn lower(
     options: &ReadOptions,
     sources: &Sources,
     reports: &mut Reports,
-) -> Option<(Policy, Option<Statements>)> {
+) -> Option<Profile> {
     let start = Place { source: 0, offset: 0 };
     let default = model.default.map_or(KILL, |(verdict, _)| verdict);
     let mut arches: Vec<Arch> = Vec::new();
@@ -89,7 +88,7 @@ fn lower(
     let mut ordered: Vec<(Arch, Vec<Rule>)> = Vec::new();
     let mut stated: Vec<Stated> = Vec::new();
     for (index, arch) in arches.into_iter().enumerate() {
-        let lowered = Lowering::new(sources, reports, &mut progress).model(model, arch);
+        let lowered = Lowering { sources, reports, progress: &mut progress }.model(model, arch);
         // What has no effect is reported for the first architecture.
         let mut unused = Reports::default();
         let to = if index == 0 { &mut *reports } else { &mut unused };
@@ -130,7 +129,7 @@ fn lower(
     let statements =
         options.statements.then(|| statements(sources, stated, model.default.map(|(_, at)| at)));
     match Policy::with_variables(sections, KILL, progress.variables.into_variables()) {
-        Ok(policy) => Some((policy, statements)),
+        Ok(policy) => Some(Profile { statements, ..Profile::of(policy) }),
         Err(error) => {
             reports.error(start, error.to_string()).help = "give --arch".to_owned();
             None

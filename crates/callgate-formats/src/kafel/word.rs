@@ -96,7 +96,7 @@ impl BitFn {
 }
 
 /// A test of one bit of an argument.
-pub(super) fn bit_test(argument: u8, bit: u32, is_set: bool) -> Condition {
+fn bit_test(argument: u8, bit: u32, is_set: bool) -> Condition {
     masked(argument, true, 1 << bit, u64::from(is_set) << bit)
 }
 
@@ -149,12 +149,12 @@ impl Word {
         self.has_wide_argument() || self.wide_number().is_some()
     }
 
-    pub(super) fn has_wide_argument(&self) -> bool {
+    fn has_wide_argument(&self) -> bool {
         matches!(self, Word::Bits(word) if word.has_wide_argument)
     }
 
     /// The number with more than 32 bits that it is, or that it is combined with.
-    pub(super) fn wide_number(&self) -> Option<u64> {
+    fn wide_number(&self) -> Option<u64> {
         match self {
             Word::Number(number) => Some(*number).filter(|number| *number > u64::from(u32::MAX)),
             Word::Bits(word) => word.wide_number,
@@ -162,7 +162,7 @@ impl Word {
     }
 
     /// The upper 32 bits where those of all arguments are 0, as in registers with 32 bits.
-    pub(super) fn high_half(&self) -> u32 {
+    fn high_half(&self) -> u32 {
         let high = (32..64).map(|index| self.bit(index).without_arguments());
         (0..).zip(high).fold(0, |half, (index, bit)| half | u32::from(bit) << index)
     }

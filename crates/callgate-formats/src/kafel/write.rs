@@ -36,40 +36,30 @@ enum Head {
     Number(u32),
 }
 
-/// Writes a policy.
-pub(crate) fn write(fit: &mut Fit<'_>) -> Result<String> {
-    fit_verdicts(fit)?;
-    fit.set_others(BAD_ARCH, "Kafel kills syscalls of other architectures (KILL)")?;
-    let default = default(fit)?;
-    let mut defines = BTreeMap::new();
-    let mut heads: BTreeMap<Head, BTreeMap<Vec<Rule>, BTreeSet<Arch>>> = BTreeMap::new();
-    for (arch, nr) in listed(fit, default)? {
-        let rules = rules(fit, arch, nr, default, &mut defines)?;
-        if !rules.is_empty() {
-            let head = head(arch, nr);
-            heads.entry(head).or_default().entry(rules).or_default().insert(arch);
-        }
-    }
-    Ok(text_of(fit, default, &heads, &defines))
+/// What is written.
+struct Policy {
+    default: Verdict,
+    /// The constants that expressions use, because Kafel itself does not know them.
+    defines: BTreeMap<String, u64>,
+    /// For each syscall the rules, and the architectures that have them.
+    heads: BTreeMap<Head, BTreeMap<Vec<Rule>, BTreeSet<Arch>>>,
 }
 
-/// Replaces verdicts that no action has.
-fn fit_verdicts(fit: &mut Fit<'_>) -> Result<()> {
-    for verdict in fit.store.verdicts(fit.func) {
-        let (nearest, why) = match verdict.action() {
-            Action::Errno(_) | Action::Trap(_) | Action::Trace(_) | Action::UserNotif(0) => {
-                continue;
-            }
-            _ if action(verdict).is_some() => continue,
-            Action::UserNotif(_) => (Verdict::user_notif(0), "USER_NOTIF takes no number"),
-            Action::Allow => (Verdict::ALLOW, "ALLOW takes no number"),
-            Action::Log => (Verdict::LOG, "LOG takes no number"),
-            Action::KillThread => (Verdict::KILL_THREAD, "KILL takes no number"),
-            _ => (Verdict::KILL_PROCESS, "there is no such action; the kernel kills the process"),
-        };
-        fit.replace_verdict(None, verdict, nearest, why)?;
+/// Writes a policy.
+pub(crate) fn write(fit: &mut Fit<'_>) -> Result<String> {
+    let takes = |action| matches!(action, Action::Errno(_) | Action::Trap(_) | Action::Trace(_));
+    fit.drop_numbers(None, takes, |plain| action(plain).map(str::to_owned))?;
+    fit.set_others(BAD_ARCH, "Kafel kills syscalls of other architectures (KILL)")?;
+    let default = default(fit)?;
+    let mut policy = Policy { default, defines: BTreeMap::new(), heads: BTreeMap::new() };
+    for (arch, nr) in listed(fit, default)? {
+        let rules = rules(fit, arch, nr, &mut policy)?;
+        if !rules.is_empty() {
+            let bodies = policy.heads.entry(head(arch, nr)).or_default();
+            bodies.entry(rules).or_default().insert(arch);
+        }
     }
-    Ok(())
+    Ok(text_of(fit, &policy))
 }
 
 /// The verdict of numbers that are not listed, and of all intervals of numbers that are too long to be listed: if one is
@@ -146,13 +136,9 @@ fn head(arch: Arch, nr: u32) -> Head {
 }
 
 /// The rules of a syscall, in order; none for the default verdict.
-fn rules(
-    fit: &mut Fit<'_>,
-    arch: Arch,
-    nr: u32,
-    default: Verdict,
-    defines: &mut BTreeMap<String, u64>,
-) -> Result<Vec<Rule>> {
+fn rules(fit: &mut Fit<'_>, arch: Arch, nr: u32, policy: &mut Policy) -> Result<Vec<Rule>> {
+    let Policy { default, defines, .. } = policy;
+    let default = *default;
     let func = fit.syscall(arch.token(), nr);
     if let Some(verdict) = fit.store.as_verdict(func) {
         return Ok(vec![Rule { verdict, when: None }]);
@@ -176,18 +162,16 @@ fn rules(
     let rest = cases.pop();
     let mut rules = Vec::new();
     for (verdict, all) in cases {
-        match expression(arch, named, &all, &fit.arches, defines) {
+        let arches = fit.arches.clone();
+        let writer = Writer { arch, syscall: named, arches, names: BTreeMap::new(), defines };
+        match expression(writer, &all) {
             Some(when) => rules.push(Rule { verdict, when: Some(when) }),
             None => {
                 let verdict = fit.strictest(func);
                 let why = "Kafel cannot test the instruction pointer";
                 fit.replace_numbers(arch.token(), (nr, nr), verdict, why)?;
-                let is_default = verdict == default;
-                return Ok(if is_default {
-                    Vec::new()
-                } else {
-                    vec![Rule { verdict, when: None }]
-                });
+                let rule = (verdict != default).then_some(Rule { verdict, when: None });
+                return Ok(rule.into_iter().collect());
             }
         }
     }
@@ -204,19 +188,14 @@ fn place(verdict: Verdict) -> u32 {
     !(verdict.0 ^ 1 << 31)
 }
 
-fn text_of(
-    fit: &Fit<'_>,
-    default: Verdict,
-    heads: &BTreeMap<Head, BTreeMap<Vec<Rule>, BTreeSet<Arch>>>,
-    defines: &BTreeMap<String, u64>,
-) -> String {
+fn text_of(fit: &Fit<'_>, policy: &Policy) -> String {
     let mut blocks = Blocks::default();
     let mut add = |kind: usize, verdict: Verdict, item: String| {
         if let Some(items) = blocks.get_mut(kind) {
             items.entry((place(verdict), verdict)).or_default().push(item);
         }
     };
-    for (head, bodies) in heads {
+    for (head, bodies) in &policy.heads {
         for (rules, arches) in bodies {
             let word = match head {
                 Head::Name(name) => name.clone(),
@@ -246,7 +225,7 @@ fn text_of(
     let mut text = PolicyText::default();
     let arches: Vec<&str> = fit.arches.iter().map(|arch| arch.name()).collect();
     text.comment(&format!("For {}.", arches.join(", ")));
-    for (name, value) in defines {
+    for (name, value) in &policy.defines {
         text.define(name, number(*value));
     }
     for (kind, blocks) in blocks.iter().enumerate() {
@@ -257,29 +236,23 @@ fn text_of(
             }
         }
     }
-    text.finish("converted", default)
+    text.finish("converted", policy.default)
 }
 
 /// An expression: alternatives, one of which must hold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Expression {
+struct Expression {
     /// Names for the arguments, all with 64 bits; empty if the expression uses the syscall's own.
-    pub(crate) parameters: String,
-    pub(crate) alternatives: Vec<String>,
+    parameters: String,
+    alternatives: Vec<String>,
 }
 
 /// The low half of an argument.
 const LOW: u64 = 0xffff_ffff;
 
-/// The expression for alternatives; `None` if they test the instruction pointer. Constants that it uses are added to
-/// `defines`, because Kafel itself does not know them.
-pub(crate) fn expression(
-    arch: Arch,
-    syscall: Option<&str>,
-    alternatives: &[Conjunction],
-    arches: &[Arch],
-    defines: &mut BTreeMap<String, u64>,
-) -> Option<Expression> {
+/// The expression for alternatives; `None` if they test the instruction pointer.
+fn expression(mut writer: Writer<'_>, alternatives: &[Conjunction]) -> Option<Expression> {
+    let (arch, syscall) = (writer.arch, writer.syscall);
     let conditions = || alternatives.iter().flatten();
     if conditions().any(|one| one.arg.is_none()) {
         return None;
@@ -298,7 +271,7 @@ pub(crate) fn expression(
         Some(own) => (own, String::new()),
         None => parameters(syscall, indices.last().copied().unwrap_or(0)),
     };
-    let mut writer = Writer { arch, syscall, arches, names, defines };
+    writer.names = names;
     let one = |all: &Conjunction, writer: &mut Writer<'_>| {
         let parts: Vec<String> =
             all.iter().map(|condition| writer.condition(condition, all.len() > 1)).collect();
@@ -310,7 +283,7 @@ pub(crate) fn expression(
 }
 
 /// How long the expression for alternatives is: the number of comparisons.
-pub(crate) fn length(alternatives: &[Conjunction]) -> usize {
+fn length(alternatives: &[Conjunction]) -> usize {
     let of_range = |(first, last): &(u64, u64)| match last - first {
         _ if *first == 0 || *last >= LOW => 1,
         rest if rest < MAX_SINGLE => rest as usize + 1,
@@ -399,7 +372,7 @@ fn tests_low_half_only(condition: &ValueCondition) -> bool {
 struct Writer<'w> {
     arch: Arch,
     syscall: Option<&'w str>,
-    arches: &'w [Arch],
+    arches: Vec<Arch>,
     names: BTreeMap<u8, Own>,
     defines: &'w mut BTreeMap<String, u64>,
 }

@@ -453,4 +453,4 @@ pub struct Writing<'o> {
 }
 
 /// Reads a text back.
-pub(crate) type ReadBack<'o> = dyn Fn(&mut Store, &str, &[Arch]) -> Result<Func, ConvertError> + 'o;
+type ReadBack<'o> = dyn Fn(&mut Store, &str, &[Arch]) -> Result<Func, ConvertError> + 'o;

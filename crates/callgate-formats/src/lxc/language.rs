@@ -44,7 +44,7 @@ fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> Result<ReadS
 
 /// Whether a text begins as a profile: with a version and a policy. A number and a line break may also begin the output
 /// of `tcpdump -ddd`.
-pub(super) fn is_lxc_profile(text: &[u8]) -> bool {
+fn is_lxc_profile(text: &[u8]) -> bool {
     const POLICIES: [&[u8]; 4] = [b"allowlist", b"denylist", b"whitelist", b"blacklist"];
     let text = text.trim_ascii_start();
     let policy = text.strip_prefix(b"1").or_else(|| text.strip_prefix(b"2"));

@@ -326,7 +326,7 @@ pub fn host_of(arch: Arch) -> Arch {
 }
 
 /// Whether LXC knows this host. On others it skips all rules outside of the section `[all]`.
-pub(super) fn is_known_host(native: Arch) -> bool {
+fn is_known_host(native: Arch) -> bool {
     SECTIONS.iter().any(|(_, hosts)| hosts.contains(&native))
 }
 
@@ -371,6 +371,6 @@ pub(super) fn section(name: &str, native: Arch) -> Option<SectionKind> {
 }
 
 /// The names of all sections.
-pub(super) fn section_names() -> impl Iterator<Item = &'static str> {
+fn section_names() -> impl Iterator<Item = &'static str> {
     SECTIONS.iter().map(|(name, _)| *name).chain(["all"])
 }

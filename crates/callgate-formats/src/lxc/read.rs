@@ -39,8 +39,8 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
     let native = host_of(options.native);
     let model = parse(&mut reader, text, native).filter(|_| !reader.failed());
     let lowered = model.and_then(|model| lower(&mut reader, &model, native, options));
-    let ((policy, statements), warnings) = reader.end(lowered)?;
-    Ok(Profile { warnings, statements, ..Profile::of(policy) })
+    let (profile, warnings) = reader.end(lowered)?;
+    Ok(Profile { warnings, ..profile })
 }
 
 /// What a profile is read for.
@@ -86,7 +86,7 @@ pub(super) fn lower(
     model: &Model<'_>,
     native: Arch,
     options: &ReadOptions,
-) -> Option<(Policy, Option<Statements>)> {
+) -> Option<Profile> {
     check_errno(reader, model.default, model.default_at);
     let compat = match model.rules {
         Rules::Numbers(_) => &[][..],
@@ -124,13 +124,8 @@ pub(super) fn lower(
         builtin: other_abis(&sections, BAD_ARCH),
         default: Some(reader.site(model.default_at)),
     });
-    match Policy::new(sections, BAD_ARCH) {
-        Ok(policy) => Some((policy, statements)),
-        Err(error) => {
-            reader.error(model.default_at, error.to_string());
-            None
-        }
-    }
+    let policy = reader.accept(model.default_at, Policy::new(sections, BAD_ARCH))?;
+    Some(Profile { statements, ..Profile::of(policy) })
 }
 
 impl<'n> Lowering<'n> {

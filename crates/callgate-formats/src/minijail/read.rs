@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::operands::{ARCHES, arch_name};
-use super::parse::{Comparison, Filter, Model, Parser, Statement};
+use super::parse::{Filter, Model, Parser, Statement};
 use super::statements::{Frequency, MinijailPolicy, ReadOptions, Reading};
 use crate::diagnostics::quote::shorten;
 use crate::included::{
     Includes, OTHER, Place, Reports, Sources, Span, Stated, check_text_size, no_files, statements,
 };
 use crate::profile::Profile;
-use crate::statements::Statements;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 use callgate_core::policy::{Condition, Policy, Rule, Section};
 use callgate_core::{Arch, Verdict};
@@ -56,10 +55,10 @@ pub fn read_with_includes(
         Reading::new(text, options, includes).read();
     let lowered =
         if reports.failed() { None } else { lower(&model, options, &sources, &mut reports) };
-    let ((policy, statements), warnings) = reports.end(&sources, lowered)?;
+    let (profile, warnings) = reports.end(&sources, lowered)?;
     let frequency = |(name, count)| Frequency { name, count };
     Ok(MinijailPolicy {
-        profile: Profile { warnings, statements, ..Profile::of(policy) },
+        profile: Profile { warnings, ..profile },
         frequencies: frequencies.into_iter().map(frequency).collect(),
     })
 }
@@ -79,7 +78,7 @@ pub(super) fn lower(
     options: &ReadOptions,
     sources: &Sources,
     reports: &mut Reports,
-) -> Option<(Policy, Option<Statements>)> {
+) -> Option<Profile> {
     let kill = Parser::kill(model.is_denylist);
     let nothing = if model.is_denylist { Verdict::ALLOW } else { kill };
     let default = model.default.map_or(nothing, |(verdict, _)| verdict);
@@ -131,7 +130,7 @@ pub(super) fn lower(
     let statements =
         options.statements.then(|| statements(sources, stated, model.default.map(|(_, at)| at)));
     match Policy::new(vec![Section::new(options.arch, rules, unlisted)], kill) {
-        Ok(policy) => Some((policy, statements)),
+        Ok(policy) => Some(Profile { statements, ..Profile::of(policy) }),
         Err(error) => {
             reports.error(start, error.to_string());
             None
@@ -200,13 +199,8 @@ fn effective(
     rules
 }
 
-fn condition(when: &[Vec<Comparison>]) -> Condition {
-    let of = |comparison: &Comparison| match comparison {
-        Comparison::Test(test) => Condition::test(*test),
-        Comparison::Always => Condition::always(),
-        Comparison::Never => Condition::never(),
-    };
-    Condition::any(when.iter().map(|all| Condition::all(all.iter().map(of))))
+fn condition(when: &[Vec<Condition>]) -> Condition {
+    Condition::any(when.iter().map(|all| Condition::all(all.iter().cloned())))
 }
 
 /// Reports comparisons beyond the limit.

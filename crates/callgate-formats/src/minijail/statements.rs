@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::lexer::{Kind, Lexer, Line};
-use super::parse::{Model, Parser, Said, Stop, Syntax};
+use super::parse::{Model, Parser, Stop, Syntax};
 use crate::diagnostics::quote::shorten;
 use crate::included::{Includes, Inclusions, Opened, Place, Reports, Sources};
 use crate::profile::Profile;
@@ -54,11 +54,12 @@ pub(super) struct Reading<'a, 'i> {
     pub(super) sources: Sources,
     pub(super) reports: Reports,
     pub(super) model: Model,
-    pub(super) frequencies: Frequencies,
+    /// Counts by the name of the syscall.
+    pub(super) frequencies: BTreeMap<&'static str, u64>,
     arch: Arch,
     includes: &'a mut Includes<'i>,
     inclusions: Inclusions,
-    said: Said,
+    said_opposite: bool,
     /// The texts that are being read, the innermost last.
     open: Vec<OpenFile>,
 }
@@ -78,11 +79,11 @@ impl<'a, 'i> Reading<'a, 'i> {
             sources: Sources::new(text, options.identity.as_deref()),
             reports: Reports::default(),
             model: Model::default(),
-            frequencies: Frequencies::default(),
+            frequencies: BTreeMap::new(),
             arch: options.arch,
             includes,
             inclusions: Inclusions::new(text.len(), MAX_DEPTH),
-            said: Said::default(),
+            said_opposite: false,
             open: Vec::new(),
         }
     }
@@ -140,14 +141,7 @@ impl<'a, 'i> Reading<'a, 'i> {
             }
             return Ok(());
         }
-        let mut parser = Parser::new(
-            line,
-            self.arch,
-            is_denylist,
-            &self.sources,
-            &mut self.reports,
-            &mut self.said,
-        );
+        let mut parser = self.parser(line, is_denylist);
         match first.kind {
             Kind::Include => {
                 parser.take();
@@ -162,8 +156,7 @@ impl<'a, 'i> Reading<'a, 'i> {
                 let path = parser.path()?;
                 parser.end()?;
                 if let Some(source) = self.file(path)? {
-                    let Reading { sources, reports, said, frequencies: counts, .. } = self;
-                    frequencies(source, self.arch, sources, reports, said, counts);
+                    self.frequencies(source);
                 }
             }
             Kind::Default => {
@@ -175,9 +168,30 @@ impl<'a, 'i> Reading<'a, 'i> {
                     self.reports.warn(before, message).help = "remove it".to_owned();
                 }
             }
-            _ => self.model.statements.extend(parser.statement()?),
+            _ => {
+                let statement = parser.statement()?;
+                self.model.statements.extend(statement);
+            }
         }
         Ok(())
+    }
+
+    /// Reads a file of counts; those of equal names are added.
+    fn frequencies(&mut self, source: u16) {
+        let Some(text) = self.sources.get(source).map(|source| source.text.clone()) else { return };
+        let mut lexer = Lexer::new(text, source);
+        while let Some(line) = lexer.next(&mut self.reports) {
+            // After an error, the next line may have another one.
+            if let Ok(Some((name, count))) = frequency(self.parser(&line, false)) {
+                let sum = self.frequencies.entry(name).or_default();
+                *sum = sum.saturating_add(count);
+            }
+        }
+    }
+
+    fn parser<'p>(&'p mut self, line: &'p Line, is_denylist: bool) -> Parser<'p> {
+        let Reading { sources, reports, said_opposite, arch, .. } = self;
+        Parser { sources, reports, said_opposite, arch: *arch, is_denylist, line, next: 0 }
     }
 
     /// Opens the file of a directive. `None` after an error.
@@ -200,38 +214,8 @@ fn is_denylist(line: &Line) -> bool {
     line.tokens.first().is_some_and(|token| token.kind == Kind::Denylist)
 }
 
-/// Counts by the name of the syscall.
-pub(super) type Frequencies = BTreeMap<&'static str, u64>;
-
-/// Reads a file; equal names are added.
-pub(super) fn frequencies(
-    source: u16,
-    arch: Arch,
-    sources: &Sources,
-    reports: &mut Reports,
-    said: &mut Said,
-    counts: &mut Frequencies,
-) {
-    let Some(text) = sources.get(source).map(|source| source.text.clone()) else { return };
-    let mut lexer = Lexer::new(text, source);
-    while let Some(line) = lexer.next(reports) {
-        // After an error, the next line may have another one.
-        if let Ok(Some((name, count))) = frequency(&line, arch, sources, reports, said) {
-            let sum = counts.entry(name).or_default();
-            *sum = sum.saturating_add(count);
-        }
-    }
-}
-
 /// A line. `None` if the syscall is for other architectures.
-fn frequency(
-    line: &Line,
-    arch: Arch,
-    sources: &Sources,
-    reports: &mut Reports,
-    said: &mut Said,
-) -> Syntax<Option<(&'static str, u64)>> {
-    let mut parser = Parser::new(line, arch, false, sources, reports, said);
+fn frequency(mut parser: Parser<'_>) -> Syntax<Option<(&'static str, u64)>> {
     let syscall = parser.syscall()?;
     if !parser.takes(Kind::Sign(":")) {
         return Err(parser.expected("`:`", "a line is `syscall: count`"));

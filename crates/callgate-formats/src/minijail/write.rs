@@ -23,7 +23,8 @@ const BAD_ARCH_OF_DENYLIST: Verdict = Verdict::errno(1);
 /// Writes a policy.
 pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String> {
     let arch = fit_arch(fit, writing.target, ARCHES)?;
-    fit_verdicts(fit, arch)?;
+    let takes = |action| matches!(action, Action::Errno(_));
+    fit.drop_numbers(Some(arch), takes, |plain| Some(word(plain).to_owned()))?;
     let unlisted = Unlisted {
         why: "minijail names syscalls, and its default action is to allow, to kill, trap or user-notify",
         enosys_above: false,
@@ -67,25 +68,6 @@ fn can_be_default(verdict: Verdict) -> bool {
         Verdict::user_notif(0),
     ];
     ALL.contains(&verdict)
-}
-
-/// Replaces verdicts that no action has.
-fn fit_verdicts(fit: &mut Fit<'_>, arch: Arch) -> Result<()> {
-    for verdict in fit.verdicts_of(arch) {
-        let (nearest, why) = match verdict.action() {
-            Action::Errno(_) => continue,
-            _ if verdict.data() == 0 && !matches!(verdict.action(), Action::Unknown(_)) => continue,
-            Action::Trap(_) => (Verdict::trap(0), "trap takes no number"),
-            Action::Trace(_) => (Verdict::trace(0), "trace takes no number"),
-            Action::UserNotif(_) => (Verdict::user_notif(0), "user-notify takes no number"),
-            Action::Allow => (Verdict::ALLOW, "allow takes no number"),
-            Action::Log => (Verdict::LOG, "log takes no number"),
-            Action::KillThread => (Verdict::KILL_THREAD, "kill-thread takes no number"),
-            _ => (Verdict::KILL_PROCESS, "there is no such action; the kernel kills the process"),
-        };
-        fit.replace_verdict(Some(arch), verdict, nearest, why)?;
-    }
-    Ok(())
 }
 
 /// Replaces verdicts that no filter of a denylist has.
@@ -159,23 +141,28 @@ fn tests_high_half(atom: &Atom) -> bool {
 }
 
 fn action(verdict: Verdict) -> String {
-    let name = match verdict.action() {
+    match verdict.action() {
         // The parser in C knows no `allow`.
-        Action::Allow => "1",
+        Action::Allow => "1".to_owned(),
+        Action::Errno(errno) => match errno_name(errno) {
+            Some(name) => format!("return {name}"),
+            None => format!("return {errno}"),
+        },
+        _ => word(verdict).to_owned(),
+    }
+}
+
+/// The word for an action without a number.
+fn word(verdict: Verdict) -> &'static str {
+    match verdict.action() {
+        Action::Allow => "allow",
         Action::Log => "log",
         Action::Trace(_) => "trace",
         Action::Trap(_) => "trap",
         Action::UserNotif(_) => "user-notify",
         Action::KillThread => "kill-thread",
-        Action::Errno(errno) => {
-            return match errno_name(errno) {
-                Some(name) => format!("return {name}"),
-                None => format!("return {errno}"),
-            };
-        }
         _ => "kill-process",
-    };
-    name.to_owned()
+    }
 }
 
 /// A condition: alternatives separated by `||`.

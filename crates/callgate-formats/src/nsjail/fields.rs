@@ -185,7 +185,7 @@ pub(super) struct Malformed {
 
 /// Reads a text from its start.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scanner<'t> {
+struct Scanner<'t> {
     text: &'t str,
     pub(super) at: usize,
 }
@@ -332,7 +332,7 @@ impl Decoded {
     }
 
     /// Adds the character of an escape at this offset.
-    pub(super) fn push_char(&mut self, character: char, at: usize) {
+    fn push_char(&mut self, character: char, at: usize) {
         self.mark(at);
         let mut buffer = [0; 4];
         self.bytes.extend_from_slice(character.encode_utf8(&mut buffer).as_bytes());

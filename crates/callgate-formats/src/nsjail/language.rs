@@ -45,12 +45,12 @@ fn read(
 }
 
 /// Whether a line of a text begins with a field about the filter.
-pub(super) fn has_policy(text: &[u8]) -> bool {
+fn has_policy(text: &[u8]) -> bool {
     has_field(text, &[b"seccomp_string", b"seccomp_policy_file"])
 }
 
 /// Whether a text, which is in a file with the extension of configurations, has a field that only nsjail's have.
-pub(super) fn is_config(text: &[u8]) -> bool {
+fn is_config(text: &[u8]) -> bool {
     has_policy(text)
         || has_field(
             text,

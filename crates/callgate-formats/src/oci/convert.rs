@@ -8,7 +8,7 @@ use super::write::{
     WriteEntry, WriteProfile, action_of, has_resource_arch, write as write_profile, write_resource,
 };
 use crate::convert::comparisons::{self, Rules};
-use crate::convert::error::{ConvertError, ConvertErrorKind, Result};
+use crate::convert::error::{ConvertError, Result};
 use crate::convert::fit::Fit;
 use crate::convert::named_rules::{NamedLanguage, named_rules};
 use crate::convert::numbering::{DENIAL, Numbering, Unlisted};
@@ -87,10 +87,10 @@ pub(crate) fn profile(
 }
 
 /// The largest number that programs keep which read JSON numbers as floating-point ones: 2⁵³ - 1.
-pub(crate) const MAX_EXACT: u64 = (1 << 53) - 1;
+const MAX_EXACT: u64 = (1 << 53) - 1;
 
 /// Whether the profile is read with runc's ENOSYS check.
-pub(crate) fn has_enosys(writing: &Writing<'_>) -> bool {
+fn has_enosys(writing: &Writing<'_>) -> bool {
     writing.enosys_above.is_some_and(|how| how != EnosysAbove::Off)
 }
 
@@ -230,7 +230,7 @@ const NAME: &str = "converted-profile";
 pub(crate) fn resource(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String> {
     if let Some(arch) = fit.arches.first().filter(|arch| !has_resource_arch(**arch)) {
         let why = format!("a SeccompProfile resource cannot name {arch}");
-        return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+        return Err(ConvertError::unsupported(why));
     }
     fit.arches.retain(|arch| has_resource_arch(*arch));
     // The resource has errnos up to 4095, but libseccomp rejects the last one.

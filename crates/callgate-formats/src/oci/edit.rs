@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::change::entries::{self, Object, member};
 use crate::change::input::{Edit, EditInput};
 use crate::change::verify::Compared;
+use crate::syntax::documents::parse_documents;
 use crate::syntax::tree::Node;
 
 /// The action of the entries that are added.
@@ -12,7 +13,7 @@ const ALLOW: &str = "SCMP_ACT_ALLOW";
 
 /// Edits, each of which may allow the syscall.
 pub(crate) fn edits(input: &EditInput<'_>) -> Vec<Vec<Edit>> {
-    let documents = entries::documents(input.text);
+    let documents = parse_documents(input.text).unwrap_or_default();
     let Some(profile) = profile(input, &documents) else { return Vec::new() };
     let items = profile.get("syscalls").map_or(&[][..], Node::items);
     let is_narrow = !input.wanted.args.is_empty();

@@ -380,7 +380,7 @@ impl ProfileReader<'_, '_> {
     }
 
     /// Reads the value of `includes` or `excludes`.
-    pub(super) fn gate(&mut self, node: &Node<'_>, what: &str) -> Gate {
+    fn gate(&mut self, node: &Node<'_>, what: &str) -> Gate {
         let version_key = match self.dialect {
             Dialect::Podman => foreign_key("minKernel", "Docker's profiles"),
             _ => key("minKernel"),

@@ -141,7 +141,7 @@ pub(super) fn is_json(text: &[u8]) -> bool {
 
 /// Whether the first significant line begins a profile in YAML. A word and a colon may also be an assembler label,
 /// so the word must be a key with which such files begin.
-pub(super) fn is_yaml(text: &[u8]) -> bool {
+fn is_yaml(text: &[u8]) -> bool {
     const KEYS: &[&[u8]] = &[
         b"apiVersion",
         b"kind",

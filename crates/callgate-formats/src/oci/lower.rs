@@ -154,7 +154,7 @@ impl<'n> Lowering<'_, '_, 'n> {
     }
 
     /// Reports syscall names that no architecture has.
-    pub(super) fn check_names(&mut self) {
+    fn check_names(&mut self) {
         let names = self.model.entries.iter().flat_map(|entry| &entry.names);
         for unknown in names.filter(|name| !name.name.is_empty() && !name.is_known()) {
             report_unknown_syscall(
@@ -170,7 +170,7 @@ impl<'n> Lowering<'_, '_, 'n> {
     }
 
     /// Reports errnos that libseccomp rejects.
-    pub(super) fn check_errnos(&mut self, entries: &[&Entry<'_>]) {
+    fn check_errnos(&mut self, entries: &[&Entry<'_>]) {
         let named = |entry: &&&Entry<'_>| {
             entry.action.verdict != self.model.default.verdict
                 && !entry.alternatives.is_empty()
@@ -193,7 +193,7 @@ impl<'n> Lowering<'_, '_, 'n> {
     }
 
     /// Reports uses of SCMP_ACT_NOTIFY that block the container or its runtime.
-    pub(super) fn check_notify(&mut self, entries: &[&Entry<'_>]) {
+    fn check_notify(&mut self, entries: &[&Entry<'_>]) {
         const NOTIFY: &str = "SCMP_ACT_NOTIFY";
         let by_runc = matches!(self.dialect, Dialect::Docker | Dialect::Runc);
         let severity = if by_runc { Severity::Error } else { Severity::Warning };
@@ -222,7 +222,7 @@ impl<'n> Lowering<'_, '_, 'n> {
     }
 
     /// Warns about values of which a 32-bit architecture compares only the low half.
-    pub(super) fn check_wide_values(&mut self, entry: &Entry<'_>, arches: &[Arch]) {
+    fn check_wide_values(&mut self, entry: &Entry<'_>, arches: &[Arch]) {
         let Some(narrow) = arches.iter().find(|arch| !arch.is_64bit()) else { return };
         let wide =
             entry.alternatives.iter().flatten().find(|test| test.value() > u64::from(u32::MAX));

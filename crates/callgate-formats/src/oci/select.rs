@@ -6,12 +6,8 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostics::quote::shorten;
-use crate::syntax::json;
 use crate::syntax::reader::Reader;
 use crate::syntax::tree::{Node, NodeKind};
-#[cfg(feature = "yaml")]
-use crate::syntax::yaml;
-use callgate_bpf::diagnostic::Diagnostic;
 
 /// The maximum number of profiles that a message lists.
 const MAX_LISTED: usize = 10;
@@ -151,29 +147,6 @@ fn list(resources: &[&Node<'_>]) -> String {
     names.join(", ")
 }
 
-/// Parses the documents of a text in either language, at least one.
-pub(super) fn parse_documents(text: &str) -> Result<Vec<Node<'_>>, Diagnostic> {
-    if is_json(text) { Ok(vec![json::parse(text)?]) } else { parse_yaml(text) }
-}
-
-#[cfg(feature = "yaml")]
-fn parse_yaml(text: &str) -> Result<Vec<Node<'static>>, Diagnostic> {
-    yaml::parse_all(text)
-}
-
-#[cfg(not(feature = "yaml"))]
-fn parse_yaml(_: &str) -> Result<Vec<Node<'static>>, Diagnostic> {
-    Err(Diagnostic::error(None, "the text is not JSON, and YAML support is not compiled in")
-        .help("give the profile in JSON, or enable the feature `yaml` of callgate"))
-}
-
-/// Whether to read a text as JSON. For a text without content, and for one that starts with a JavaScript comment,
-/// the JSON parser gives the better message.
-fn is_json(text: &str) -> bool {
-    let content = text.trim_start_matches('\u{feff}').trim_start();
-    content.is_empty() || content.starts_with(['{', '[', '/'])
-}
-
 // Workloads of Kubernetes, which name profiles: pods, and the resources that contain the template of a pod.
 //
 // `securityContext.seccompProfile` of a pod is for all its containers that have none of their own; its `type` is
@@ -238,7 +211,7 @@ pub(super) fn report_workload(
     at: usize,
 ) -> bool {
     let Some(path) = path_of(kind) else { return false };
-    let pod = path.iter().try_fold(document, |node, key| member(node, key));
+    let pod = path.iter().try_fold(document, |node, key| node.get(key));
     let named = pod.map_or_else(Vec::new, named_in);
     let mut all: Vec<String> = named.iter().take(SHOWN).map(|one| one.describe(reader)).collect();
     if let Some(more @ 1..) = named.len().checked_sub(SHOWN) {
@@ -259,20 +232,16 @@ pub(super) fn report_workload(
 
 /// The profiles of a pod and of its containers.
 fn named_in<'n>(pod: &'n Node<'n>) -> Vec<Named<'n>> {
-    let profile = |node| member(member(node, "securityContext")?, "seccompProfile");
+    let profile = |node: &'n Node<'n>| node.get("securityContext")?.get("seccompProfile");
     let of = |node, whose: String| profile(node).map(|profile| Named { whose, profile });
     let keys = ["initContainers", "containers", "ephemeralContainers"];
-    let containers = keys.iter().filter_map(|key| member(pod, key)).flat_map(Node::items);
+    let containers = keys.iter().filter_map(|key| pod.get(key)).flat_map(Node::items);
     let own = containers.filter_map(|container| {
         of(container, format!("the container {}", shorten(text(container, "name").unwrap_or("?"))))
     });
     of(pod, "the pod".to_owned()).into_iter().chain(own).collect()
 }
 
-fn member<'n>(node: &'n Node<'n>, key: &str) -> Option<&'n Node<'n>> {
-    node.members().iter().find(|member| *member.key == *key).map(|member| &member.value)
-}
-
 fn text<'n>(node: &'n Node<'_>, key: &str) -> Option<&'n str> {
-    member(node, key)?.text()
+    node.get(key)?.text()
 }

@@ -178,7 +178,7 @@ enum WordTest {
 
 /// The conditional rules of one syscall, in order of precedence, built by adding one after the other.
 #[derive(Debug)]
-pub(super) struct Order {
+struct Order {
     is_64bit: bool,
     /// For each added word, the rules that end with it: several if their conditions are the same, or if one holds where
     /// the other does not. The index of a word is the level of the words that follow it; level 0 holds the first words

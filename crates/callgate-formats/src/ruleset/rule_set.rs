@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::by_syscall::{BySyscall, Target};
 use super::comparison::{Comparison, Conjunction};
-use super::libseccomp::{InsertError, StepBudget, Tree};
+use super::libseccomp::{InsertError, Tree};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::{KnownSyscall, is_known_name, nearest_name};
 use callgate_core::policy::{Condition, Rule, Section};
@@ -317,13 +317,11 @@ impl<O: Copy> RuleSet<O> {
             }
             let nr = syscall.number();
             let share = *steps / 2;
-            let mut left = StepBudget(share);
-            let mut tree =
-                Tree::new(self.arch.is_64bit(), version == LibseccompVersion::Before2_6_1);
+            let wrong_branch = version == LibseccompVersion::Before2_6_1;
+            let mut tree = Tree::new(self.arch.is_64bit(), wrong_branch, share);
             for (number, rule) in (0..).zip(rules) {
-                let tests =
-                    self.conditions.get(rule.condition).map_or(&[][..], Conjunction::comparisons);
-                match tree.add(tests, rule.verdict.0, number, &mut left) {
+                let tests = self.comparisons(rule.condition);
+                match tree.add(tests, rule.verdict.0, number) {
                     Ok(()) => {}
                     Err(InsertError::Rejected { earlier }) => {
                         let earlier = rules.get(earlier as usize).unwrap_or(rule);
@@ -332,12 +330,12 @@ impl<O: Copy> RuleSet<O> {
                     }
                     Err(InsertError::OutOfSteps) => {
                         refusals.unknown.push((rule.origin, rules.len()));
-                        left = StepBudget(0);
+                        tree.steps = 0;
                         break;
                     }
                 }
             }
-            *steps -= share - left.0;
+            *steps -= share - tree.steps;
         }
         refusals
     }

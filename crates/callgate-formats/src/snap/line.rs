@@ -199,29 +199,19 @@ fn is_valid_name(name: &str) -> bool {
 /// Whether the arguments of a syscall may be negative, and are compared as 32-bit numbers: those that take IDs of users and
 /// groups, and `copy_file_range` (`syscallsWithNegArgsMaskHi32` of snap-seccomp).
 pub fn takes_ids(syscall: &str) -> bool {
-    matches!(
-        syscall,
-        "chown"
-            | "chown32"
-            | "fchown"
-            | "fchown32"
-            | "fchownat"
-            | "lchown"
-            | "lchown32"
-            | "setgid"
-            | "setgid32"
-            | "setregid"
-            | "setregid32"
-            | "setresgid"
-            | "setresgid32"
-            | "setreuid"
-            | "setreuid32"
-            | "setresuid"
-            | "setresuid32"
-            | "setuid"
-            | "setuid32"
-            | "copy_file_range"
-    )
+    const PLAIN: [&str; 9] = [
+        "chown",
+        "fchown",
+        "lchown",
+        "setgid",
+        "setregid",
+        "setresgid",
+        "setresuid",
+        "setreuid",
+        "setuid",
+    ];
+    let plain = syscall.strip_suffix("32").unwrap_or(syscall);
+    PLAIN.contains(&plain) || matches!(syscall, "fchownat" | "copy_file_range")
 }
 
 /// What a profile is read for.

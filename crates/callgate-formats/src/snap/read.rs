@@ -68,8 +68,8 @@ pub fn read(
 ) -> Result<SnapFilters, Diagnostics> {
     let mut reader = Reader::new(text, KeyMatching::Exact);
     let filters = filters(&mut reader, text, options, ids);
-    let ((deny, allow, statements), warnings) = reader.end(filters)?;
-    Ok(SnapFilters { deny, allow, warnings, statements })
+    let (filters, warnings) = reader.end(filters)?;
+    Ok(SnapFilters { warnings, ..filters })
 }
 
 /// The architecture that snap-seccomp adds to that of a host.
@@ -87,7 +87,7 @@ fn filters(
     text: &str,
     options: &ReadOptions,
     ids: &mut Ids<'_>,
-) -> Option<(Policy, Policy, Option<[Statements; 2]>)> {
+) -> Option<SnapFilters> {
     if let Some((line, at)) = lines(text, 0).find(|(line, _)| line.len() >= MAX_LINE) {
         let message = format!("the line has {} bytes; the maximum is {}", line.len(), MAX_LINE - 1);
         reader.error(at, message).help =
@@ -131,13 +131,8 @@ fn filters(
     });
     let deny = Policy::new(sections(&deny, Verdict::ALLOW, BAD_ARCH), BAD_ARCH);
     let allow = Policy::new(sections(&allow, default, BAD_ARCH), BAD_ARCH);
-    match (deny, allow) {
-        (Ok(deny), Ok(allow)) => Some((deny, allow, statements)),
-        (Err(error), _) | (_, Err(error)) => {
-            reader.error(0, error.to_string());
-            None
-        }
-    }
+    let (deny, allow) = (reader.accept(0, deny)?, reader.accept(0, allow)?);
+    Some(SnapFilters { deny, allow, warnings: Vec::new(), statements })
 }
 
 /// The rule of a line, if it has one that does not fail.

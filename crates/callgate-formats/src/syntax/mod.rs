@@ -4,6 +4,7 @@
 //! written in JSON or YAML walks the tree with a [`reader::Reader`], which checks types, ranges and keys and
 //! collects messages. [`reader::KeyMatching`] says how keys are compared, because programs differ in that.
 
+pub(crate) mod documents;
 pub mod json;
 pub mod reader;
 pub mod tree;

@@ -108,6 +108,14 @@ impl<'t> Reader<'t> {
         self.report(Severity::Warning, at, message)
     }
 
+    /// The value; or none, after its error was added.
+    pub(crate) fn accept<T, E: ToString>(&mut self, at: usize, result: Result<T, E>) -> Option<T> {
+        let fail = |error: E| {
+            self.error(at, error.to_string());
+        };
+        result.map_err(fail).ok()
+    }
+
     /// Adds an error or a warning.
     pub fn report(
         &mut self,

@@ -39,7 +39,7 @@ pub const LANGUAGE: Language = Language {
     options: &[ReadingOption::Kernel, ReadingOption::Systemd],
     parts: Parts::None,
     for_builds: false,
-    editor: Some(Editor { edits: edits, comparable: Some(comparable), names_files: true }),
+    editor: Some(Editor { edits, comparable: Some(comparable), names_files: true }),
 };
 
 const WRITER: Writer = Writer {

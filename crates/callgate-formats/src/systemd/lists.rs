@@ -47,11 +47,7 @@ impl UnitReader<'_, '_> {
     /// A value of `SystemCallFilter=` or `SystemCallLog=`.
     pub(super) fn syscalls(&mut self, directive: Directive, value: &Logical) {
         let is_log = directive == Directive::SystemCallLog;
-        let slot = match is_log {
-            true => &mut self.settings.syscall_log,
-            false => &mut self.settings.syscall_filter,
-        };
-        let old = slot.take();
+        let old = self.settings.list(is_log).take();
         if value.text.is_empty() {
             return;
         }
@@ -82,11 +78,7 @@ impl UnitReader<'_, '_> {
             }
         }
         self.broken(value, found.error.map(|(index, why)| (start + index, why)));
-        let slot = match is_log {
-            true => &mut self.settings.syscall_log,
-            false => &mut self.settings.syscall_filter,
-        };
-        *slot = Some(list);
+        *self.settings.list(is_log) = Some(list);
     }
 
     /// An empty list; a list of allowed syscalls contains `@default`.
@@ -95,11 +87,8 @@ impl UnitReader<'_, '_> {
         if allows && directive == Directive::SystemCallFilter {
             let default = self.group("@default").unwrap_or_default();
             if self.may_expand(default.len(), at) {
-                entries.extend(
-                    default
-                        .iter()
-                        .map(|Member { name, key }| (*key, Entry { name, denial: None, at })),
-                );
+                let entry = |one: &Member| (one.key, Entry { name: one.name, denial: None, at });
+                entries.extend(default.iter().map(entry));
             }
         }
         let (removed, words) = (BTreeMap::new(), BTreeSet::new());
@@ -108,8 +97,7 @@ impl UnitReader<'_, '_> {
 
     /// The syscall with a name, if libseccomp knows it.
     fn resolve(&self, name: &str) -> Option<Member> {
-        let lacks = self.options.libseccomp_lacks.iter().any(|lacking| lacking == name);
-        let name = known_name(name).filter(|_| !lacks)?;
+        let name = known_name(name).filter(|_| !self.options.lacks(name))?;
         Some(Member { name, key: SyscallKey::new(name, self.options.native) })
     }
 

@@ -48,6 +48,11 @@ impl ReadOptions {
         }
     }
 
+    /// Whether the system's libseccomp does not know a syscall.
+    pub(super) fn lacks(&self, name: &str) -> bool {
+        self.libseccomp_lacks.iter().any(|lacking| lacking == name)
+    }
+
     /// The architectures for which systemd installs filters, the native one last. None for some architectures.
     pub fn arches(&self) -> Vec<Arch> {
         arches::local(self.native, self.version)

@@ -101,6 +101,11 @@ pub(super) struct Settings {
 }
 
 impl Settings {
+    /// The list of `SystemCallLog=`, or of `SystemCallFilter=`.
+    pub(super) fn list(&mut self, is_log: bool) -> &mut Option<SyscallList> {
+        if is_log { &mut self.syscall_log } else { &mut self.syscall_filter }
+    }
+
     /// The line that is the reason for the filters of a directive.
     pub(super) fn place(&self, directive: Directive) -> Option<At> {
         let own = self.places.get(&directive).copied();

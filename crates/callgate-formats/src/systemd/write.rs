@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::text::{Words, errno_text, lines, names_of, words};
 use super::write_list::{List, Verdicts, of_name};
 use super::{SystemdVersion, build_arches, known_names, write_restrictions as restrictions};
-use crate::convert::error::{ConvertError, ConvertErrorKind, Result};
+use crate::convert::error::{ConvertError, Result};
 use crate::convert::fit::Fit;
 use crate::convert::named_rules::is_multiplexer;
 use crate::convert::numbering::unnamed;
@@ -21,7 +21,7 @@ pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String> 
     let local = build_arches(main, writing.systemd);
     if local.is_empty() {
         let why = format!("systemd installs no filters on {main}");
-        return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+        return Err(ConvertError::unsupported(why));
     }
     fit_arches(fit, &local)?;
     let list = choose(fit, main, writing.systemd)?;
@@ -43,7 +43,7 @@ pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String> 
                 writing.systemd
             );
             if writing.closest {
-                return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+                return Err(ConvertError::unsupported(why));
             }
             fit.note_syscall(name, Verdict::ALLOW, &why)?;
         }

@@ -1,7 +1,7 @@
 //! Merging of a new rule into a tree, and the contradictions that it finds.
 
 use super::prune::seen;
-use super::tree::{Branch, Class, Edge, Id, InsertError, Node, NodeOp, Slot, StepBudget, Tree};
+use super::tree::{Branch, ChainOp, Class, Edge, Id, InsertError, Insertion, Node, Slot, Tree};
 use crate::ruleset::comparison::{Comparison, Op};
 
 impl Tree {
@@ -11,24 +11,24 @@ impl Tree {
         tests: &[Comparison],
         verdict: u32,
         rule: u32,
-        steps: &mut StepBudget,
-    ) -> Result<(), InsertError> {
+    ) -> Insertion {
         if self.always {
             return Ok(());
         }
-        let Some(new) = self.chain(tests, verdict, rule) else {
+        self.verdict = verdict;
+        let Some(new) = self.chain(tests, rule) else {
             self.always = true;
             return Ok(());
         };
         if self.root.is_some() {
             let mut found = 0;
-            let freed = self.prune(self.root, Some(new), verdict, &mut found, steps)?;
+            let freed = self.prune(self.root, Some(new), &mut found)?;
             if self.root.is_some() {
                 if freed == 0 && found & seen::REDUNDANT == seen::REDUNDANT {
                     return Ok(());
                 }
-                self.insert(Slot::Root, new, steps)?;
-                return self.release_level(new, steps);
+                self.insert(Slot::Root, new)?;
+                return self.release_level(new);
             }
         }
         self.root = Some(new);
@@ -38,8 +38,8 @@ impl Tree {
 
 impl Tree {
     /// Creates the nodes of a rule. Returns the first one, or `None` for a rule without comparisons.
-    pub(super) fn chain(&mut self, tests: &[Comparison], verdict: u32, rule: u32) -> Option<Id> {
-        let mut first = None;
+    pub(super) fn chain(&mut self, tests: &[Comparison], rule: u32) -> Option<Id> {
+        let (mut first, verdict) = (None, self.verdict);
         // The branches on which the previous comparison holds.
         let mut open: Vec<(Id, Branch)> = Vec::new();
         for test in tests {
@@ -63,19 +63,19 @@ impl Tree {
     /// Creates the nodes of one comparison. Returns the first one, and the branches on which the comparison holds.
     fn comparison(&mut self, test: &Comparison) -> (Id, Vec<(Id, Branch)>) {
         let (op, class, branch) = match test.op() {
-            Op::Eq => (NodeOp::Eq, Class::Equal, Branch::True),
-            Op::Ne => (NodeOp::Eq, Class::Equal, Branch::False),
-            Op::MaskedEq(_) => (NodeOp::MaskedEq, Class::Equal, Branch::True),
-            Op::Gt => (NodeOp::Gt, Class::Above, Branch::True),
-            Op::Ge => (NodeOp::Ge, Class::Above, Branch::True),
-            Op::Le => (NodeOp::Gt, Class::Below, Branch::False),
-            Op::Lt => (NodeOp::Ge, Class::Below, Branch::False),
+            Op::Eq => (ChainOp::Eq, Class::Equal, Branch::True),
+            Op::Ne => (ChainOp::Eq, Class::Equal, Branch::False),
+            Op::MaskedEq(_) => (ChainOp::MaskedEq, Class::Equal, Branch::True),
+            Op::Gt => (ChainOp::Gt, Class::Above, Branch::True),
+            Op::Ge => (ChainOp::Ge, Class::Above, Branch::True),
+            Op::Le => (ChainOp::Gt, Class::Below, Branch::False),
+            Op::Lt => (ChainOp::Ge, Class::Below, Branch::False),
         };
         let (mask, value) = match test.op() {
             Op::MaskedEq(mask) => (mask, test.value()),
             _ => (u64::MAX, test.value()),
         };
-        let mut node = |high: bool, op: NodeOp| {
+        let mut node = |high: bool, op: ChainOp| {
             let half = |value: u64| if high { (value >> 32) as u32 } else { value as u32 };
             self.nodes.push(Node {
                 word: 2 * test.arg() + u8::from(high),
@@ -108,7 +108,7 @@ impl Tree {
             }
             Class::Above | Class::Below => {
                 let (above, equal, low) =
-                    (node(true, NodeOp::Gt), node(true, NodeOp::Eq), node(false, op));
+                    (node(true, ChainOp::Gt), node(true, ChainOp::Eq), node(false, op));
                 self.connect(above, Branch::False, equal);
                 self.connect(equal, Branch::True, low);
                 let high = if class == Class::Above { above } else { equal };
@@ -120,18 +120,13 @@ impl Tree {
 
 impl Tree {
     /// Inserts the nodes of a new rule into the level in a slot.
-    pub(super) fn insert(
-        &mut self,
-        slot: Slot,
-        new: Id,
-        steps: &mut StepBudget,
-    ) -> Result<(), InsertError> {
+    pub(super) fn insert(&mut self, slot: Slot, new: Id) -> Insertion {
         let mut at = self.get(slot);
         while let Some(id) = at {
-            steps.take()?;
+            self.step()?;
             let (Some(node), Some(rule)) = (self.node(id), self.node(new)) else { break };
             if node.compares_like(rule) {
-                return self.merge(id, new, steps);
+                return self.merge(id, new);
             }
             if node.comes_after(rule) {
                 let previous = node.previous;
@@ -149,7 +144,7 @@ impl Tree {
                 if self.get(slot) == Some(id) {
                     self.hold(new);
                     self.set(slot, Some(new));
-                    self.release(id, steps)?;
+                    self.release(id)?;
                 }
                 return Ok(());
             }
@@ -165,18 +160,18 @@ impl Tree {
     }
 
     /// Merges a node of a new rule, and the nodes after it, into a node with the same comparison.
-    fn merge(&mut self, id: Id, new: Id, steps: &mut StepBudget) -> Result<(), InsertError> {
+    fn merge(&mut self, id: Id, new: Id) -> Insertion {
         for branch in [Branch::True, Branch::False] {
             let (given, there) = (self.edge(new, branch), self.edge(id, branch));
             if !given.decided {
                 continue;
             }
             if !there.decided {
-                if let Some(earlier) = self.other_verdict(there.child, given.verdict, steps)? {
+                if let Some(earlier) = self.other_verdict(there.child, given.verdict)? {
                     return Err(InsertError::Rejected { earlier });
                 }
                 if let Some(child) = there.child {
-                    self.release(child, steps)?;
+                    self.release(child)?;
                 }
                 self.change(id, |node| *node.edge_mut(branch) = given);
             } else if given.verdict != there.verdict {
@@ -191,7 +186,7 @@ impl Tree {
             let Some(child) = self.edge(new, branch).child else { continue };
             let there = self.edge(id, branch);
             if there.child.is_some() {
-                self.insert(Slot::Edge(id, branch), child, steps)?;
+                self.insert(Slot::Edge(id, branch), child)?;
             } else if there.decided {
                 return Ok(());
             } else {
@@ -221,22 +216,21 @@ impl Tree {
 
     /// A rule with another verdict than this one on a level or below it.
     pub(super) fn other_verdict(
-        &self,
+        &mut self,
         level: Option<Id>,
         verdict: u32,
-        steps: &mut StepBudget,
-    ) -> Result<Option<u32>, InsertError> {
+    ) -> Insertion<Option<u32>> {
         let Some(id) = level else { return Ok(None) };
-        let mut at = Some(self.head(id, steps)?);
-        while let Some(node) = at.and_then(|id| self.node(id)) {
-            steps.take()?;
+        let mut at = Some(self.head(id)?);
+        while let Some(node) = at.and_then(|id| self.node(id)).copied() {
+            self.step()?;
             for end in [&node.on_true, &node.on_false] {
                 if end.decided && end.verdict != verdict {
                     return Ok(Some(end.rule));
                 }
             }
             for end in [&node.on_true, &node.on_false] {
-                if let Some(rule) = self.other_verdict(end.child, verdict, steps)? {
+                if let Some(rule) = self.other_verdict(end.child, verdict)? {
                     return Ok(Some(rule));
                 }
             }

@@ -5,9 +5,10 @@ use callgate_core::Verdict;
 /// The index of a node in the tree's arena.
 pub(super) type Id = usize;
 
-/// The operator of a node. NE, LE and LT use the false branch of EQ, GT and GE.
+/// The operator of a comparison of words. NE, LE and LT use the false branch of EQ, GT and GE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NodeOp {
+#[allow(missing_docs)]
+pub enum ChainOp {
     Eq,
     MaskedEq,
     Gt,
@@ -54,7 +55,7 @@ impl Edge {
 pub(super) struct Node {
     /// 2 × argument, plus 1 for the high word.
     pub(super) word: u8,
-    pub(super) op: NodeOp,
+    pub(super) op: ChainOp,
     pub(super) class: Class,
     pub(super) mask: u32,
     pub(super) datum: u32,
@@ -123,17 +124,8 @@ pub(in crate::ruleset) enum InsertError {
     OutOfSteps,
 }
 
-/// The number of nodes that may still be visited.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::ruleset) struct StepBudget(pub(in crate::ruleset) u64);
-
-impl StepBudget {
-    /// Counts one visited node.
-    pub(super) fn take(&mut self) -> Result<(), InsertError> {
-        self.0 = self.0.checked_sub(1).ok_or(InsertError::OutOfSteps)?;
-        Ok(())
-    }
-}
+/// What a step of the insertion returns.
+pub(super) type Insertion<T = ()> = Result<T, InsertError>;
 
 /// The rules of one syscall on one architecture.
 #[derive(Clone, Debug)]
@@ -147,11 +139,29 @@ pub(in crate::ruleset) struct Tree {
     pub(super) wrong_branch: bool,
     /// Whether an unconditional rule decides.
     pub(super) always: bool,
+    /// The verdict of the rule that is being added.
+    pub(super) verdict: u32,
+    /// The number of nodes that may still be visited.
+    pub(in crate::ruleset) steps: u64,
 }
 
 impl Tree {
-    pub(in crate::ruleset) fn new(is_64bit: bool, before_2_6_1: bool) -> Tree {
-        Tree { nodes: Vec::new(), root: None, is_64bit, wrong_branch: before_2_6_1, always: false }
+    pub(in crate::ruleset) fn new(is_64bit: bool, wrong_branch: bool, steps: u64) -> Tree {
+        Tree {
+            nodes: Vec::new(),
+            root: None,
+            is_64bit,
+            wrong_branch,
+            always: false,
+            verdict: 0,
+            steps,
+        }
+    }
+
+    /// Counts one visited node.
+    pub(super) fn step(&mut self) -> Insertion {
+        self.steps = self.steps.checked_sub(1).ok_or(InsertError::OutOfSteps)?;
+        Ok(())
     }
 
     pub(super) fn node(&self, id: Id) -> Option<&Node> {
@@ -194,10 +204,10 @@ impl Tree {
     }
 
     /// The first node of the level of this node.
-    pub(super) fn head(&self, id: Id, steps: &mut StepBudget) -> Result<Id, InsertError> {
+    pub(super) fn head(&mut self, id: Id) -> Insertion<Id> {
         let mut head = id;
         while let Some(previous) = self.node(head).and_then(|node| node.previous) {
-            steps.take()?;
+            self.step()?;
             head = previous;
         }
         Ok(head)
@@ -211,7 +221,7 @@ pub struct ChainNode {
     pub arg: u8,
     /// Whether it is the high word of a 64-bit argument.
     pub is_high: bool,
-    /// The operator. NE, LE and LT use the false branch of EQ, GT and GE.
+    /// The operator.
     pub op: ChainOp,
     /// The bits that are compared.
     pub mask: u32,
@@ -221,16 +231,6 @@ pub struct ChainNode {
     pub on_true: ChainEnd,
     /// What follows if it does not hold.
     pub on_false: ChainEnd,
-}
-
-/// The operator of a [`ChainNode`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum ChainOp {
-    Eq,
-    MaskedEq,
-    Gt,
-    Ge,
 }
 
 /// Where a branch of a [`ChainNode`] leads.
@@ -276,12 +276,7 @@ impl Tree {
             level.push(ChainNode {
                 arg: node.word / 2,
                 is_high: node.is_high(),
-                op: match node.op {
-                    NodeOp::Eq => ChainOp::Eq,
-                    NodeOp::MaskedEq => ChainOp::MaskedEq,
-                    NodeOp::Gt => ChainOp::Gt,
-                    NodeOp::Ge => ChainOp::Ge,
-                },
+                op: node.op,
                 mask: node.mask,
                 datum: node.datum,
                 on_true: self.end(node.on_true),
