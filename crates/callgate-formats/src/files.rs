@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use crate::diagnostics::messages::{Messages, Report as _};
+use crate::diagnostics::messages::{Messages, Report as _, Suggestions};
 use crate::diagnostics::positions::Positions;
-use crate::diagnostics::suggestions::Suggestions;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position, Severity};
 
 /// A place: a file, by its index, and a byte offset in it.

@@ -42,6 +42,11 @@ impl Display for QuotedString<'_> {
     }
 }
 
+/// Numbers less than 4096 in decimal, others in hexadecimal.
+pub(crate) fn number(value: u64) -> String {
+    if value < 4096 { value.to_string() } else { format!("{value:#x}") }
+}
+
 /// Joins words into lines of at most `width` characters; a longer word is a line of its own.
 ///
 /// ```

@@ -24,8 +24,8 @@
 //! | step | where | input and output |
 //! |---|---|---|
 //! | parse | [`syntax`] | text → a tree with a byte offset at every key and value |
-//! | check | a directory per language, such as `oci/parse/` | tree → a typed model; each member by itself |
-//! | lower | the same directory, such as `oci/lower/` | model → rules → policy; how entries combine |
+//! | check | a directory per language, such as `oci/parse.rs` | tree → a typed model; each member by itself |
+//! | lower | the same directory, such as `oci/lower.rs` | model → rules → policy; how entries combine |
 //! | report | [`diagnostics`] | errors and warnings of all steps, with line and column |
 //!
 //! [`ruleset`] is shared by all languages whose rules libseccomp combines. [`Profile`] is what a reader returns: the
@@ -41,11 +41,11 @@
 //!    walk the tree with [`syntax::reader::Reader`]. Otherwise write `<language>/parse.rs`, which gives every part of
 //!    the text its byte offset, and collect messages in [`diagnostics::messages::Messages`]. Report all errors, not
 //!    only the first one, and ignore nothing without a warning.
-//! 3. Write the typed model to `<language>/model.rs`.
+//! 3. Parse into a typed model.
 //! 4. Lower the model: through [`ruleset::RuleSet`] if libseccomp combines the rules; otherwise directly to
 //!    [`Section`](callgate_core::policy::Section)s, whose first matching rule decides.
 //! 5. Write `<language>/language.rs`: the [`Language`](languages::Language), with its names, how a text in it is recognized
-//!    and read, and, if there are, its writer (`write.rs`, on [`convert`]) and its editor (`edit.rs`, on [`change`]). Add its
+//!    and read, and, if there are, its writer (`write.rs`, on [`convert`]) and its editor (`edits`, on [`change`]). Add its
 //!    line to the registry, `languages/registry.rs`. The command, the bindings, build scripts and the web page then know it.
 //! 6. Describe it in `docs/<page>.md`.
 //! 7. Add tests to `crates/callgate/tests/<language>/`: what each construct means, syscall by syscall, and the exact
@@ -60,8 +60,6 @@ pub mod annotated;
 mod arches;
 mod capabilities;
 pub mod change;
-mod comparison_budget;
-mod container_default;
 pub mod convert;
 pub mod diagnostics;
 mod files;
@@ -77,21 +75,18 @@ pub mod nsjail;
 pub mod oci;
 mod presets;
 mod profile;
+mod rule_readers;
 pub mod ruleset;
-mod ruleset_reports;
-mod ruleset_statements;
 pub mod snap;
 pub mod statements;
 pub mod syntax;
 pub mod systemd;
-mod unknown_syscall;
 pub mod why;
 
 pub use arches::{host_of, only_arch};
 pub use capabilities::{CapError, CapSet};
-pub use container_default::{CONTAINER_DEFAULT, container_default};
 pub use hidden::hidden_characters;
-pub use presets::{PRESETS, abis, preset};
+pub use presets::{CONTAINER_DEFAULT, PRESETS, abis, container_default, preset};
 pub use profile::{Listener, Profile};
 
 /// The example of the README, compiled and run as a test.

@@ -15,11 +15,13 @@
 //! | `no-new-processes` | child processes; threads can be created |
 //! | `pure-compute` | everything but computing with memory, threads and open descriptors. A program that runs under it cannot execute another one, so `callgate run` cannot install it |
 
+use crate::lxc::compat_arches;
+use crate::oci::{Dialect, ReadOptions, read};
+use crate::profile::Profile;
+use crate::ruleset::{Comparison, Op, RuleSet, sections};
+use callgate_bpf::diagnostic::Diagnostics;
 use callgate_core::policy::Policy;
 use callgate_core::{Arch, Verdict};
-
-use crate::lxc::compat_arches;
-use crate::ruleset::{Comparison, Op, RuleSet, sections};
 
 /// The names of all presets.
 pub const PRESETS: [&str; 8] = [
@@ -225,6 +227,21 @@ impl Rules {
     fn clone_flags(&self) -> u8 {
         u8::from(matches!(self.0.arch(), Arch::S390 | Arch::S390x))
     }
+}
+
+/// The text of the project's own profile, in Docker's format.
+pub const CONTAINER_DEFAULT: &str = include_str!("../profiles/container-default.json");
+
+/// Reads the project's own profile, `container-default`, in Docker's dialect.
+///
+/// It allows what containers with shells, package managers, databases, language runtimes and servers need, and
+/// what each capability adds. Its text names every syscall up to Linux 6.18, and gives reasons in comments.
+///
+/// # Errors
+/// As [`oci::read`](crate::oci::read()). The text is valid, so the only error is a combination of architectures that no kernel runs.
+pub fn container_default(options: &ReadOptions) -> Result<Profile, Diagnostics> {
+    let options = ReadOptions { dialect: Some(Dialect::Docker), ..options.clone() };
+    read(CONTAINER_DEFAULT, &options)
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
-//! Lines of a list.
+//! Lines of a list: syscalls and architectures with the names of bionic.
 
-use super::arches::{ArchSet, is_single, words};
 use crate::diagnostics::quote::shorten;
 use crate::files::{At, Report};
+use callgate_bpf::SyscallTable;
+use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::suggest::nearest;
+use callgate_bpf::syscalls::{is_known_name, known_name, nearest_name};
+use callgate_core::Arch;
 
 /// A syscall and its architectures.
 #[derive(Clone, Copy, Debug)]
@@ -203,4 +206,159 @@ pub fn is_entry(text: &str) -> bool {
         && !head.is_empty()
         && head.chars().all(is_of_name)
         && (ArchSet::of_all(list).is_some() || list.split(',').all(is_arch))
+}
+
+/// The architectures of bionic, with its names for them. MIPS was removed after Android 10.
+const ARCHES: [(&str, Arch); 7] = [
+    ("arm", Arch::Arm),
+    ("arm64", Arch::Aarch64),
+    ("mips", Arch::Mipsel),
+    ("mips64", Arch::Mipsel64),
+    ("riscv64", Arch::Riscv64),
+    ("x86", Arch::X86),
+    ("x86_64", Arch::X86_64),
+];
+
+/// The words for several architectures.
+const ALL: &str = "all";
+const NARROW: &str = "lp32";
+const WIDE: &str = "lp64";
+
+/// A set of architectures of bionic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ArchSet(u8);
+
+impl ArchSet {
+    /// The architectures of a word, except `all`, which stands alone.
+    fn of_word(word: &str) -> Option<ArchSet> {
+        let of = |is_meant: &dyn Fn(&str, Arch) -> bool| {
+            let nth = ARCHES.iter().enumerate();
+            let meant = nth.filter(|(_, (name, arch))| is_meant(name, *arch));
+            ArchSet(meant.fold(0, |set, (index, _)| set | 1 << index))
+        };
+        match word {
+            NARROW => Some(of(&|_, arch| !arch.is_64bit())),
+            WIDE => Some(of(&|_, arch| arch.is_64bit())),
+            _ => Some(of(&|name, _| name == word)).filter(|set| set.0 != 0),
+        }
+    }
+
+    /// The architectures of a whole list if it is one word for all of them.
+    fn of_all(list: &str) -> Option<ArchSet> {
+        (list == ALL).then_some(ArchSet(u8::MAX))
+    }
+
+    pub(super) fn or(self, other: ArchSet) -> ArchSet {
+        ArchSet(self.0 | other.0)
+    }
+
+    pub(super) fn has(self, arch: Arch) -> bool {
+        let nth = ARCHES.iter().position(|(_, of)| *of == arch);
+        nth.is_some_and(|index| self.0 & 1 << index != 0)
+    }
+}
+
+/// Whether a word is the name of a single architecture.
+pub(super) fn is_single(word: &str) -> bool {
+    ARCHES.iter().any(|(name, _)| *name == word)
+}
+
+/// All words for architectures.
+pub(super) fn words() -> impl Iterator<Item = &'static str> {
+    ARCHES.iter().map(|(name, _)| *name).chain([ALL, NARROW, WIDE])
+}
+
+/// bionic's name of an architecture.
+pub(super) fn arch_name(arch: Arch) -> &'static str {
+    ARCHES.iter().find(|(_, of)| *of == arch).map_or(arch.name(), |(name, _)| name)
+}
+
+/// The architectures of a filter on a host with this one, the 64-bit one first; none if bionic has no filters for it.
+pub fn arches_of(native: Arch) -> &'static [Arch] {
+    match native {
+        Arch::X86_64 | Arch::X86 => &[Arch::X86_64, Arch::X86],
+        Arch::Aarch64 | Arch::Arm => &[Arch::Aarch64, Arch::Arm],
+        Arch::Riscv64 => &[Arch::Riscv64],
+        Arch::Mipsel64 | Arch::Mipsel => &[Arch::Mipsel64, Arch::Mipsel],
+        _ => &[],
+    }
+}
+
+/// The prefix of syscalls that only arm has. The headers have no other name for them.
+const OF_ARM: &str = "__ARM_NR_";
+
+/// The first number of syscalls that only arm has.
+const FIRST_OF_ARM: u32 = 0xf0000;
+
+/// The number of a syscall.
+pub(super) fn number(arch: Arch, name: &str) -> Option<u32> {
+    let of_arm = name.strip_prefix(OF_ARM).filter(|_| arch == Arch::Arm);
+    let number = arch.number(of_arm.unwrap_or(name))?;
+    let has_own = arch == Arch::Arm && number >= FIRST_OF_ARM;
+    (has_own == of_arm.is_some()).then_some(number)
+}
+
+/// Whether some architecture has a syscall of this name.
+pub(super) fn is_known(name: &str) -> bool {
+    match name.strip_prefix(OF_ARM) {
+        Some(_) => number(Arch::Arm, name).is_some(),
+        None => is_known_name(name),
+    }
+}
+
+/// The name in the kernel's tables, without a prefix.
+pub(super) fn kernel_name(name: &str) -> Option<&'static str> {
+    known_name(name.strip_prefix(OF_ARM).unwrap_or(name))
+}
+
+/// The name in bionic's headers of a syscall that arm has under another one.
+pub(super) fn arm_name(name: &str) -> Option<String> {
+    let prefixed = format!("{OF_ARM}{name}");
+    number(Arch::Arm, &prefixed).map(|_| prefixed)
+}
+
+/// Reports a name that no architecture has.
+pub(super) fn report_unknown(report: &mut Report<'_>, severity: Severity, name: &str, at: At) {
+    if report.leave_out(severity, at) {
+        return;
+    }
+    let help = report.did_you_mean(|| nearest_name(name), "check the spelling against syscalls(2)");
+    let message = format!("no architecture has a syscall `{}`", shorten(name));
+    report.report(severity, at, message).help = help;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stand_for_architectures() {
+        let of = |word: &str| {
+            let set = ArchSet::of_word(word).or_else(|| ArchSet::of_all(word))?;
+            Some(ARCHES.map(|(_, arch)| arch).into_iter().filter(|arch| set.has(*arch)).collect())
+        };
+        let arches = |arches: &[Arch]| Some(arches.to_vec());
+        assert_eq!(of("lp32"), arches(&[Arch::Arm, Arch::Mipsel, Arch::X86]));
+        let wide = [Arch::Aarch64, Arch::Mipsel64, Arch::Riscv64, Arch::X86_64];
+        assert_eq!(of("lp64"), arches(&wide));
+        assert_eq!(of("all"), arches(&ARCHES.map(|(_, arch)| arch)));
+        assert_eq!(of("arm"), arches(&[Arch::Arm]));
+        assert_eq!(of("aarch64"), None);
+        assert!(!ArchSet(u8::MAX).has(Arch::S390x));
+    }
+
+    #[test]
+    fn syscalls_of_arm_have_a_prefix() {
+        assert_eq!(number(Arch::Arm, "__ARM_NR_cacheflush"), Some(0xf0002));
+        assert_eq!(number(Arch::Arm, "cacheflush"), None);
+        assert_eq!(number(Arch::Mipsel, "cacheflush"), Some(4147));
+        assert_eq!(number(Arch::Mipsel, "__ARM_NR_cacheflush"), None);
+        assert_eq!(number(Arch::Arm, "__ARM_NR_read"), None);
+        assert_eq!(number(Arch::Arm, "read"), Some(3));
+        assert!(
+            is_known("cacheflush") && is_known("__ARM_NR_set_tls") && !is_known("__ARM_NR_read")
+        );
+        assert_eq!(arm_name("set_tls").as_deref(), Some("__ARM_NR_set_tls"));
+        assert_eq!(arm_name("read"), None);
+    }
 }

@@ -23,24 +23,14 @@
 //! Numbers are those of [`Arch`](callgate_core::Arch), and not those of bionic's copy of the kernel's headers.
 //! Names that only arm has begin with `__ARM_NR_`, as in these headers.
 
-mod arches;
-mod detect;
-mod edit;
-mod kind;
 mod language;
 mod line;
 mod lists;
-mod lower;
-mod names;
 mod options;
-mod priority;
 mod read;
-mod statements;
 
 pub use crate::files::{FileErrors, FileMessage};
-pub use arches::arches_of as arches;
-pub use kind::{FilterKind, ListFile};
 pub use language::LANGUAGE;
-pub use line::is_entry;
-pub use options::{AndroidPolicy, ListKind, ListText, ReadOptions};
+pub use line::{arches_of as arches, is_entry};
+pub use options::{AndroidPolicy, FilterKind, ListFile, ListKind, ListText, ReadOptions};
 pub use read::read;

@@ -1,9 +1,7 @@
 //! Candidates in each language.
 
-use super::allowed::Allowed;
-use super::edit::{Candidate, Edit};
-use super::input::Input;
-use super::offsets::Offsets;
+use super::input::{Candidate, Edit, EditInput, Offsets};
+use super::verify::Allowed;
 use crate::languages::LanguageId;
 use crate::statements::Statements;
 use crate::why::Why;
@@ -40,7 +38,7 @@ pub fn candidates(given: &Candidates<'_>) -> Vec<Candidate> {
     let mut found = Vec::new();
     for allowed in scopes {
         let input =
-            Input { role, text, file, statements, why, wanted: &allowed, offsets: &offsets };
+            EditInput { role, text, file, statements, why, wanted: &allowed, offsets: &offsets };
         let candidate = |edits: Vec<Edit>| Candidate { edits, allowed: allowed.clone() };
         found.extend((editor.edits)(&input).into_iter().map(candidate));
     }

@@ -2,24 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::syntax::json;
+use super::input::Edit;
 use crate::syntax::tree::{Member, Node};
-#[cfg(feature = "yaml")]
-use crate::syntax::yaml;
-
-use super::edit::Edit;
-
-/// The documents of a text.
-pub(crate) fn documents(text: &str) -> Vec<Node<'_>> {
-    let content = text.trim_start_matches('\u{feff}').trim_start();
-    match content.starts_with(['{', '[']) {
-        true => json::parse(text).into_iter().collect(),
-        #[cfg(feature = "yaml")]
-        false => yaml::parse_all(text).unwrap_or_default(),
-        #[cfg(not(feature = "yaml"))]
-        false => Vec::new(),
-    }
-}
 
 /// All maps of documents.
 pub(crate) fn maps<'n>(documents: &'n [Node<'n>]) -> Vec<&'n Node<'n>> {

@@ -2,7 +2,7 @@
 //!
 //! | step | where | input and output |
 //! |---|---|---|
-//! | propose | `edit.rs` of each language, such as `kafel/edit.rs` | text, reason and syscall → [`Candidate`]s, the smallest first |
+//! | propose | `edits` of each language, such as in `kafel/edit.rs` | text, reason and syscall → [`Candidate`]s, the smallest first |
 //! | apply | [`apply`] | edits → the changed text, which the caller reads with the options of the original |
 //! | verify | [`verify`] | MTBDDs before and after → whether the change allows this syscall and nothing else |
 //! | show | [`unified_diff`] | both texts → a patch for `patch(1)` and `git apply` |
@@ -43,19 +43,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub(crate) mod allowed;
 mod candidates;
-pub(crate) mod edit;
 pub(crate) mod entries;
 pub(crate) mod input;
-pub(crate) mod lines;
-pub(crate) mod offsets;
 mod unified;
-mod verify;
+pub(crate) mod verify;
 
-pub use allowed::Allowed;
 pub use candidates::{Candidates, candidates};
-pub use edit::{Candidate, Edit, apply};
-pub use input::Input;
+pub use input::{Candidate, Edit, EditInput, apply};
 pub use unified::unified_diff;
-pub use verify::{SideEffect, Unverified, Verified, verify};
+pub use verify::{Allowed, SideEffect, Unverified, Verified, verify};

@@ -1,11 +1,176 @@
-//! The proof that a change allows a syscall and nothing else.
+//! The syscall that a change is to allow, and the proof that the change allows nothing else.
 
 use std::fmt;
 
-use callgate_core::diagram::{DiagramError, Func, Store};
-use callgate_core::{SeccompData, Verdict};
+use callgate_bpf::SyscallTable;
+use callgate_bpf::constants::Family;
+use callgate_codegen::query::{ArgPart, ValueCondition, ValueSet};
+use callgate_core::diagram::{DiagramError, Func, Pred, Split, Store};
+use callgate_core::policy::{Cmp, Field, Test};
+use callgate_core::{Arch, SeccompData, Verdict, Word};
 
-use super::allowed::Allowed;
+/// A syscall, with all arguments or with some values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed {
+    /// The architecture.
+    pub arch: Arch,
+    /// The name.
+    pub name: String,
+    /// Indices and values of the arguments; none for all arguments.
+    pub args: Vec<(u8, u64)>,
+    /// Whether the upper halves of arguments of 32 bits are zero, because the language compares whole registers. Otherwise
+    /// they have any value: the kernel ignores them, and programs leave other values there.
+    pub zero_upper: bool,
+}
+
+/// An argument as a filter is to compare it.
+pub(crate) struct Compared {
+    pub(crate) index: u8,
+    /// The value, of at most 32 bits if the kernel reads only these.
+    pub(crate) value: u64,
+    /// Whether the kernel reads 32 bits.
+    pub(crate) is_narrow: bool,
+    /// Whether the register has an upper half, which the kernel ignores.
+    pub(crate) is_low: bool,
+}
+
+/// The verdict for syscalls outside of a region: no other one is stricter.
+const OUTSIDE: Verdict = Verdict::KILL_PROCESS;
+
+impl Allowed {
+    /// A syscall with all arguments.
+    pub fn all(arch: Arch, name: impl Into<String>) -> Allowed {
+        Allowed::with_args(arch, name, Vec::new())
+    }
+
+    /// A syscall with these values of arguments.
+    pub fn with_args(arch: Arch, name: impl Into<String>, args: Vec<(u8, u64)>) -> Allowed {
+        Allowed { arch, name: name.into(), args, zero_upper: false }
+    }
+
+    /// The same syscall with all arguments.
+    #[must_use]
+    pub fn with_all_arguments(&self) -> Allowed {
+        Allowed::all(self.arch, self.name.clone())
+    }
+
+    /// The condition on the arguments, such as `family == AF_NETLINK`; `None` for all arguments.
+    pub fn condition(&self) -> Option<String> {
+        let test = |Compared { index, value, is_narrow, .. }| {
+            // Constants such as AT_FDCWD are negative.
+            let signed = value as u32 as i32 as u64;
+            let named = Family::of(self.arch, &self.name, index)
+                .and_then(|family| family.name(self.arch, signed))
+                .filter(|named| is_narrow && !named.contains("0x"));
+            let value = if named.is_some() { signed } else { value };
+            let condition = ValueCondition {
+                arg: Some(index),
+                part: ArgPart::Whole,
+                values: ValueSet::Ranges(vec![(value, value)]),
+            };
+            condition.describe_on(self.arch, Some(&self.name))
+        };
+        let tests: Vec<String> = self.compared().map(test).collect();
+        let is_whole = self.zero_upper && self.compared().any(|compared| compared.is_narrow);
+        let upper = if is_whole { ", with zeros in the upper half of the register" } else { "" };
+        (!tests.is_empty()).then(|| tests.join(" and ") + upper)
+    }
+
+    /// Whether an argument of flags is compared with a value: calls with more flags need another one.
+    pub fn compares_flags(&self) -> bool {
+        self.args.iter().any(|(index, _)| {
+            Family::of(self.arch, &self.name, *index).is_some_and(|of| !of.is_enumeration())
+        })
+    }
+
+    /// The arguments as filters are to compare them.
+    pub(crate) fn compared(&self) -> impl Iterator<Item = Compared> + '_ {
+        self.args.iter().map(|(index, value)| {
+            let is_narrow = self.bits(*index) <= 32;
+            let value = if is_narrow { *value & u64::from(u32::MAX) } else { *value };
+            let is_low = is_narrow && !self.zero_upper && self.arch.has_wide_registers();
+            Compared { index: *index, value, is_narrow, is_low }
+        })
+    }
+
+    /// The argument's width as the kernel reads it; that of a register if it is not known.
+    fn bits(&self, index: u8) -> u8 {
+        let argument = self.arch.argument_at(&self.name, index.into());
+        let bits = argument.ok().and_then(|argument| argument.bits);
+        bits.unwrap_or(if self.arch.has_wide_registers() { 64 } else { 32 })
+    }
+
+    /// A function with ALLOW for the syscall on its architecture, with exactly these values, and KILL_PROCESS elsewhere.
+    pub(crate) fn required(&self, store: &mut Store) -> Result<Func, DiagramError> {
+        let mut inside = store.verdict(Verdict::ALLOW)?;
+        let outside = store.verdict(OUTSIDE)?;
+        for Compared { index, value, is_low, .. } in self.compared() {
+            let Some(field) = Field::arg(index) else { continue };
+            let field = if is_low { field.low32() } else { field };
+            let equal = equal(store, field, value)?;
+            inside = store.select(equal, inside, outside)?;
+        }
+        match self.arch.number(&self.name) {
+            Some(nr) => at(store, self.arch, nr, inside, outside),
+            None => Ok(outside),
+        }
+    }
+
+    /// Whether the change is for some values of arguments only.
+    pub(crate) fn is_conditional(&self) -> bool {
+        !self.args.is_empty()
+    }
+
+    /// A function with ALLOW where a change may allow something: the syscall on every architecture, with all arguments
+    /// `behind` a multiplexer, too. Arguments of which the kernel reads 32 bits may have any upper half.
+    pub(crate) fn permitted(&self, store: &mut Store, behind: bool) -> Result<Func, DiagramError> {
+        let (allow, outside) = (store.verdict(Verdict::ALLOW)?, store.verdict(OUTSIDE)?);
+        let mut region = outside;
+        for arch in Arch::ALL {
+            if let Some(nr) = arch.number(&self.name) {
+                let mut inside = allow;
+                for (index, value) in &self.args {
+                    let Some(mut field) = Field::arg(*index) else { continue };
+                    if self.bits(*index) <= 32 || !arch.is_64bit() {
+                        field = field.low32();
+                    }
+                    let equal = equal(store, field, *value & field.full_mask())?;
+                    inside = store.select(equal, inside, outside)?;
+                }
+                region = at(store, *arch, nr, inside, region)?;
+            }
+            // The arguments of a multiplexed syscall are in memory, so a rule is about all of them.
+            let multiplexed = arch.multiplexed(&self.name).filter(|_| behind);
+            let Some((multiplexer, call)) = multiplexed else { continue };
+            if let (Some(nr), Some(field)) = (arch.number(multiplexer), Field::arg(0)) {
+                // ipc(2) reads 16 bits.
+                let mask = if multiplexer == "ipc" { 0xffff } else { u64::from(u32::MAX) };
+                let test = Test { field, mask, cmp: Cmp::Eq, value: call.into() };
+                let equal = store.test(&test)?;
+                let inside = store.select(equal, allow, outside)?;
+                region = at(store, *arch, nr, inside, region)?;
+            }
+        }
+        Ok(region)
+    }
+}
+
+fn equal(store: &mut Store, field: Field, value: u64) -> Result<Pred, DiagramError> {
+    store.test(&Test { field, mask: field.full_mask(), cmp: Cmp::Eq, value })
+}
+
+/// The function `inside` for a syscall number of an architecture, and `elsewhere` for others.
+fn at(
+    store: &mut Store,
+    arch: Arch,
+    nr: u32,
+    inside: Func,
+    elsewhere: Func,
+) -> Result<Func, DiagramError> {
+    let of_arch = store.restrict(elsewhere, Word::ARCH, arch.token())?;
+    let of_arch = store.split(Word::NR, Split::Equal(nr), inside, of_arch)?;
+    store.split(Word::ARCH, Split::Equal(arch.token()), of_arch, elsewhere)
+}
 
 /// A change that is proved: it allows exactly the wanted syscalls and denies none that was allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]

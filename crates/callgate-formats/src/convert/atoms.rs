@@ -1,12 +1,14 @@
-//! Conditions as alternatives of comparisons that must all hold, for languages in which several comparisons of an
-//! argument can be combined.
+//! What languages for one architecture have in common: conditions as alternatives of comparisons that must all hold, where several
+//! comparisons of an argument can be combined.
 
-use super::cubes;
-use crate::convert::alternatives::Conjunction;
-use crate::convert::error::Stop;
-use crate::convert::limits::MAX_ALTERNATIVES;
+use std::collections::BTreeSet;
+
+use super::alternatives::{Conjunction, cubes_of};
+use super::error::{ConvertError, MAX_ALTERNATIVES, Result, Stop};
+use super::fit::Fit;
+use callgate_bpf::SyscallTable;
 use callgate_codegen::query::{ArgPart, ValueCondition, ValueSet};
-use callgate_core::Arch;
+use callgate_core::{Arch, Verdict};
 
 /// The low half of an argument.
 const LOW: u64 = 0xffff_ffff;
@@ -110,7 +112,7 @@ fn of_condition(condition: &ValueCondition, low: LowHalf) -> Vec<Vec<Atom>> {
             of_ranges(&whole, u64::MAX, &atom)
         }
         _ => {
-            let cubes = cubes::of_condition(condition);
+            let cubes = cubes_of(condition);
             let one = |(mask, wanted)| vec![atom(AtomTest::Masked { mask, wanted })];
             cubes.into_iter().map(one).collect()
         }
@@ -141,6 +143,37 @@ fn of_ranges(ranges: &[(u64, u64)], max: u64, atom: &impl Fn(AtomTest) -> Atom) 
         }
     }
     found
+}
+
+/// Restricts a filter to its main architecture, which is returned.
+pub(crate) fn fit_arch(fit: &mut Fit<'_>, target: &str, arches: &[Arch]) -> Result<Arch> {
+    let main = fit.arches.first().copied();
+    let Some(arch) = main.filter(|arch| arches.contains(arch)) else {
+        let name = main.map_or("this machine", Arch::name);
+        let why = format!("{target} has no filters for {name}");
+        return Err(ConvertError::unsupported(why));
+    };
+    fit.arches.truncate(1);
+    Ok(arch)
+}
+
+/// The syscalls of an architecture, ordered by name.
+pub(crate) fn by_name(arch: Arch) -> Vec<(&'static str, u32)> {
+    let named: BTreeSet<(&'static str, u32)> =
+        arch.syscalls().map(|(nr, name)| (name, nr)).collect();
+    named.into_iter().collect()
+}
+
+/// The alternatives for which a syscall has a verdict.
+pub(crate) fn alternatives_of(
+    fit: &mut Fit<'_>,
+    (arch, name, nr): (Arch, &str, u32),
+    verdict: Verdict,
+    low: LowHalf,
+) -> Result<Vec<Vec<Atom>>> {
+    let func = fit.syscall(arch.token(), nr);
+    let found = fit.alternatives(func, verdict).and_then(|all| atoms(&all, low));
+    found.map_err(|stop| ConvertError::of_syscall(stop, || format!("{name} ({arch})")))
 }
 
 #[cfg(test)]

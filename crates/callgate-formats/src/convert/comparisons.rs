@@ -1,9 +1,7 @@
 //! Comparisons of libseccomp for a condition: at most one per argument in each rule.
 
-use super::cubes;
-use crate::convert::alternatives::Conjunction;
-use crate::convert::error::Stop;
-use crate::convert::limits::MAX_ALTERNATIVES;
+use super::alternatives::{Conjunction, arguments, cubes_of_all, cubes_of_range};
+use super::error::{MAX_ALTERNATIVES, Stop};
 use crate::ruleset::{Comparison, Op};
 use callgate_codegen::query::{ArgPart, ValueCondition, ValueSet};
 use callgate_core::{Arch, Verdict};
@@ -49,7 +47,7 @@ fn rules_with(alternatives: &[Conjunction], saying: &Saying<'_>) -> Result<Said,
     let mut said = <Said>::default();
     for all in alternatives {
         let mut own: Vec<Vec<Comparison>> = vec![Vec::new()];
-        for arg in cubes::arguments(all) {
+        for arg in arguments(all) {
             let conditions: Vec<&ValueCondition> =
                 all.iter().filter(|one| one.arg == arg).collect();
             let sets = match arg {
@@ -111,7 +109,7 @@ fn of_argument(conditions: &[&ValueCondition], saying: &Saying<'_>) -> Option<Ve
         }
         _ => {}
     }
-    let cubes = cubes::of_all(conditions.iter().copied());
+    let cubes = cubes_of_all(conditions.iter().copied());
     let fits = cubes.iter().all(|(mask, _)| mask & !max == 0);
     let one = |(mask, wanted): (u64, u64)| match mask {
         mask if mask == max => (Op::Eq, wanted),
@@ -149,7 +147,7 @@ fn of_ranges(ranges: &[(u64, u64)], max: u64, max_number: u64) -> Vec<(Op, u64)>
             (first, last) if last == max && first & LOW == 0 => found.push((Op::Gt, first - 1)),
             (first, last) if last == max => found.push((Op::Ge, first)),
             (first, last) => {
-                let cubes = cubes::of_range((first, last), bits);
+                let cubes = cubes_of_range((first, last), bits);
                 let of_cube = |(mask, wanted): (u64, u64)| match mask {
                     mask if mask == max => (Op::Eq, wanted),
                     mask => (Op::MaskedEq(mask & tested), wanted),

@@ -1,15 +1,12 @@
 //! A filter that is fitted to a target: where the target cannot express it, it becomes stricter, and the loss is noted.
 
-use callgate_bpf::SyscallTable;
-use rustc_hash::FxHashMap as HashMap;
-
 use super::alternatives::{Conjunction, alternatives};
-use super::error::{ConvertError, Stop};
-use super::loss::{Example, Loss, Losses};
-use super::strictness::{is_as_strict, laxer, strictest};
+use super::error::{ConvertError, Example, Loss, Losses, Result, Stop};
+use callgate_bpf::SyscallTable;
 use callgate_codegen::query::{self, Interval};
 use callgate_core::diagram::{Func, Split, Store};
-use callgate_core::{Arch, SeccompData, Verdict, Word, X32_SYSCALL_BIT};
+use callgate_core::{Action, Arch, SeccompData, Verdict, Word, X32_SYSCALL_BIT};
+use rustc_hash::FxHashMap as HashMap;
 
 /// The maximum number of intervals of arch tokens and of syscall numbers.
 const MAX_INTERVALS: usize = 1 << 14;
@@ -36,11 +33,7 @@ pub struct Fit<'s> {
 
 impl<'s> Fit<'s> {
     /// The filter itself, for these architectures and those that it treats in their own way.
-    pub(crate) fn new(
-        store: &'s mut Store,
-        func: Func,
-        given: &[Arch],
-    ) -> Result<Fit<'s>, ConvertError> {
+    pub(crate) fn new(store: &'s mut Store, func: Func, given: &[Arch]) -> Result<Fit<'s>> {
         let mut fit = Fit {
             store,
             func,
@@ -80,7 +73,7 @@ impl<'s> Fit<'s> {
         Ok(fit)
     }
 
-    fn arch_intervals(&self) -> Result<Vec<Interval>, ConvertError> {
+    fn arch_intervals(&self) -> Result<Vec<Interval>> {
         query::partition(self.store, self.func, Word::ARCH, MAX_INTERVALS)
             .ok_or_else(|| ConvertError::too_many_numbers(MAX_INTERVALS, "arch tokens".to_owned()))
     }
@@ -96,16 +89,12 @@ impl<'s> Fit<'s> {
     }
 
     /// The numbers of a token, as intervals with the same function.
-    pub(crate) fn intervals(&self, token: u32) -> Result<Vec<Interval>, ConvertError> {
+    pub(crate) fn intervals(&self, token: u32) -> Result<Vec<Interval>> {
         self.intervals_of(self.func, token)
     }
 
     /// The numbers of a token in any filter, as intervals with the same function.
-    pub(crate) fn intervals_of(
-        &self,
-        filter: Func,
-        token: u32,
-    ) -> Result<Vec<Interval>, ConvertError> {
+    pub(crate) fn intervals_of(&self, filter: Func, token: u32) -> Result<Vec<Interval>> {
         let numbers = self.store.follow(filter, Word::ARCH, token);
         query::partition(self.store, numbers, Word::NR, MAX_INTERVALS).ok_or_else(|| {
             let arch = Arch::with_token(token).next().map_or("arch tokens", Arch::name);
@@ -114,7 +103,7 @@ impl<'s> Fit<'s> {
     }
 
     /// Whether all numbers in a range have one verdict.
-    fn is_constant(&self, token: u32, first: u32, last: u32) -> Result<bool, ConvertError> {
+    fn is_constant(&self, token: u32, first: u32, last: u32) -> Result<bool> {
         let intervals = self.intervals(token)?;
         let mut own = intervals.iter().filter(|one| one.first <= last && first <= one.last);
         let then = own.next().map(|one| one.then);
@@ -148,7 +137,7 @@ impl<'s> Fit<'s> {
     }
 
     /// Makes the verdict of the tokens of all other architectures this one; `why` is the reason if it differs.
-    pub(crate) fn set_others(&mut self, verdict: Verdict, why: &str) -> Result<(), ConvertError> {
+    pub(crate) fn set_others(&mut self, verdict: Verdict, why: &str) -> Result<()> {
         let tokens = self.tokens();
         let mut fitted = self.store.verdict(verdict)?;
         for token in &tokens {
@@ -171,49 +160,71 @@ impl<'s> Fit<'s> {
         Ok(())
     }
 
-    /// Replaces a verdict wherever it occurs.
+    /// Replaces the verdicts of an architecture, or of all, whose actions have no number in the language: those that do not
+    /// `take` one, of which each has a word. The kernel kills the process for all others.
+    pub(crate) fn drop_numbers(
+        &mut self,
+        arch: Option<Arch>,
+        takes: fn(Action) -> bool,
+        words: impl Fn(Verdict) -> Option<String>,
+    ) -> Result<()> {
+        let own = arch.map_or(self.func, |arch| self.numbers(arch.token()));
+        for verdict in self.store.verdicts(own) {
+            let (action, plain) = (verdict.action(), Verdict(verdict.0 & !u32::from(u16::MAX)));
+            let is_known = !matches!(action, Action::Unknown(_));
+            if takes(action) || verdict == plain && is_known {
+                continue;
+            }
+            let word = words(plain).filter(|_| is_known && plain != Verdict::KILL_PROCESS);
+            let (nearest, why) = match word {
+                Some(word) => (plain, format!("{word} takes no number")),
+                None => (
+                    Verdict::KILL_PROCESS,
+                    "there is no such action; the kernel kills the process".to_owned(),
+                ),
+            };
+            self.replace_verdict(arch, verdict, nearest, &why)?;
+        }
+        Ok(())
+    }
+
+    /// Replaces a verdict wherever it occurs, on one architecture or on all.
     pub(crate) fn replace_verdict(
         &mut self,
+        arch: Option<Arch>,
         old: Verdict,
         new: Verdict,
         why: &str,
-    ) -> Result<(), ConvertError> {
-        let has_it = query::has_verdict(self.store, self.func, old)?;
-        let start = self.start();
+    ) -> Result<()> {
+        let own = arch.map_or(self.func, |arch| self.numbers(arch.token()));
+        let has_it = query::has_verdict(self.store, own, old)?;
+        let start = arch.map_or_else(
+            || self.start(),
+            |arch| SeccompData { arch: arch.token(), ..SeccompData::default() },
+        );
         if let Some(example) = query::example(self.store, has_it, start) {
             self.losses.add(why, example, old, new);
             self.note_laxer(old, new, why);
             let then = self.store.verdict(new)?;
-            self.func = self.store.select(has_it, then, self.func)?;
+            let changed = self.store.select(has_it, then, own)?;
+            self.func = match arch {
+                Some(arch) => {
+                    self.store.split(Word::ARCH, Split::Equal(arch.token()), changed, self.func)?
+                }
+                None => changed,
+            };
         }
         Ok(())
+    }
+
+    /// The numbers of a name on the architectures that have the syscall.
+    pub(crate) fn numbers_of(&self, name: &str) -> Vec<(Arch, u32)> {
+        self.arches.iter().filter_map(|arch| Some((*arch, arch.number(name)?))).collect()
     }
 
     /// The verdicts of an architecture.
     pub(crate) fn verdicts_of(&self, arch: Arch) -> Vec<Verdict> {
         self.store.verdicts(self.numbers(arch.token()))
-    }
-
-    /// Replaces a verdict wherever it occurs on an architecture.
-    pub(crate) fn replace_verdict_of(
-        &mut self,
-        arch: Arch,
-        old: Verdict,
-        new: Verdict,
-        why: &str,
-    ) -> Result<(), ConvertError> {
-        let numbers = self.numbers(arch.token());
-        let has_it = query::has_verdict(self.store, numbers, old)?;
-        let start = SeccompData { arch: arch.token(), ..SeccompData::default() };
-        if let Some(example) = query::example(self.store, has_it, start) {
-            self.losses.add(why, example, old, new);
-            self.note_laxer(old, new, why);
-            let then = self.store.verdict(new)?;
-            let changed = self.store.select(has_it, then, numbers)?;
-            self.func =
-                self.store.split(Word::ARCH, Split::Equal(arch.token()), changed, self.func)?;
-        }
-        Ok(())
     }
 
     /// Replaces the function of a range of numbers; nothing is lost where it is the same.
@@ -223,7 +234,7 @@ impl<'s> Fit<'s> {
         (first, last): (u32, u32),
         new: Verdict,
         why: &str,
-    ) -> Result<(), ConvertError> {
+    ) -> Result<()> {
         let numbers = self.numbers(token);
         let then = self.store.verdict(new)?;
         let mut changed = self.store.split(Word::NR, Split::AtLeast(first), then, numbers)?;
@@ -242,7 +253,7 @@ impl<'s> Fit<'s> {
         (arch, nr): (Arch, u32),
         new: Func,
         why: &str,
-    ) -> Result<(), ConvertError> {
+    ) -> Result<()> {
         let numbers = self.numbers(arch.token());
         let changed = self.store.split(Word::NR, Split::Equal(nr), new, numbers)?;
         self.check_laxer(self.syscall(arch.token(), nr), new, why)?;
@@ -250,13 +261,7 @@ impl<'s> Fit<'s> {
     }
 
     /// Replaces the function of a token; `nr` is a number whose function may change.
-    fn replace_token(
-        &mut self,
-        token: u32,
-        nr: u32,
-        changed: Func,
-        why: &str,
-    ) -> Result<(), ConvertError> {
+    fn replace_token(&mut self, token: u32, nr: u32, changed: Func, why: &str) -> Result<()> {
         let numbers = self.numbers(token);
         if changed == numbers {
             return Ok(());
@@ -272,7 +277,7 @@ impl<'s> Fit<'s> {
     }
 
     /// Notes that a new function permits more than an old one, if it does.
-    fn check_laxer(&mut self, old: Func, new: Func, why: &str) -> Result<(), ConvertError> {
+    fn check_laxer(&mut self, old: Func, new: Func, why: &str) -> Result<()> {
         if old != new && laxer(self.store, old, new)?.is_some() {
             self.laxer.get_or_insert_with(|| why.to_owned());
         }
@@ -309,12 +314,7 @@ impl<'s> Fit<'s> {
     }
 
     /// Notes that every policy has this verdict for a syscall.
-    pub(crate) fn note_syscall(
-        &mut self,
-        name: &str,
-        written: Verdict,
-        why: &str,
-    ) -> Result<(), ConvertError> {
+    pub(crate) fn note_syscall(&mut self, name: &str, written: Verdict, why: &str) -> Result<()> {
         for arch in self.arches.clone() {
             let Some(nr) = arch.number(name) else { continue };
             let start = SeccompData { arch: arch.token(), nr, ..SeccompData::default() };
@@ -329,7 +329,7 @@ impl<'s> Fit<'s> {
     }
 
     /// Notes that a policy differs from the filter.
-    pub(crate) fn note_difference(&mut self, written: Func, why: &str) -> Result<(), ConvertError> {
+    pub(crate) fn note_difference(&mut self, written: Func, why: &str) -> Result<()> {
         if let Some(example) = self.store.witness(self.func, written, self.start())? {
             let source = self.store.evaluate(self.func, &example)?;
             let verdict = self.store.evaluate(written, &example)?;
@@ -350,7 +350,7 @@ impl<'s> Fit<'s> {
 
     /// The losses. An example may have changed several times, so its verdicts are those of the filter and of the result; if
     /// it changed back, another one is looked for.
-    pub(crate) fn into_losses(mut self) -> Result<Vec<Loss>, ConvertError> {
+    pub(crate) fn into_losses(mut self) -> Result<Vec<Loss>> {
         let mut losses = std::mem::take(&mut self.losses).finish();
         for loss in &mut losses {
             let Some(example) = &mut loss.example else { continue };
@@ -368,10 +368,7 @@ impl<'s> Fit<'s> {
     }
 
     /// An example of these syscalls whose verdict changes.
-    fn changed(
-        &mut self,
-        syscalls: &[(Arch, &'static str)],
-    ) -> Result<Option<Example>, ConvertError> {
+    fn changed(&mut self, syscalls: &[(Arch, &'static str)]) -> Result<Option<Example>> {
         for (arch, name) in syscalls {
             let Some(nr) = arch.number(name) else { continue };
             let data = SeccompData { arch: arch.token(), nr, ..SeccompData::default() };
@@ -391,5 +388,64 @@ impl<'s> Fit<'s> {
     fn start(&self) -> SeccompData {
         let arch = self.arches.first().map_or(0, |arch| arch.token());
         SeccompData { arch, ..SeccompData::default() }
+    }
+}
+
+/// How much a verdict permits: less with a larger number. The order is that of the kernel's precedence, except that all
+/// actions that do not run the syscall are equal.
+fn rank(verdict: Verdict) -> u8 {
+    match verdict.action() {
+        Action::Allow => 0,
+        Action::Log => 1,
+        Action::Trace(_) => 2,
+        Action::UserNotif(_) => 3,
+        _ => 4,
+    }
+}
+
+/// Whether a verdict permits no more than another one.
+pub(crate) fn is_as_strict(new: Verdict, old: Verdict) -> bool {
+    rank(new) >= rank(old)
+}
+
+/// The verdict whose action has the highest precedence; ALLOW if there is none.
+pub(crate) fn strictest(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
+    let all = verdicts.into_iter();
+    all.max_by_key(|one| (one.precedence(), std::cmp::Reverse(one.data())))
+        .unwrap_or(Verdict::ALLOW)
+}
+
+/// A syscall for which `new` permits more than `old`; `None` proves that there is none.
+pub(crate) fn laxer(store: &mut Store, old: Func, new: Func) -> Result<Option<SeccompData>> {
+    let combinations = store.verdict_combinations([old, new])?;
+    let laxer = |([old, new], _): &([Verdict; 2], SeccompData)| !is_as_strict(*new, *old);
+    Ok(combinations.into_iter().find(laxer).map(|(_, data)| data))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_permits_less_is_stricter_and_denials_are_equal() {
+        let order = [
+            Verdict::ALLOW,
+            Verdict::LOG,
+            Verdict::trace(0),
+            Verdict::user_notif(0),
+            Verdict::errno(1),
+        ];
+        for (i, a) in order.into_iter().enumerate() {
+            for (j, b) in order.into_iter().enumerate() {
+                assert_eq!(is_as_strict(a, b), i >= j, "{a} {b}");
+            }
+        }
+        let denials =
+            [Verdict::errno(0), Verdict::trap(1), Verdict::KILL_THREAD, Verdict::KILL_PROCESS];
+        for a in denials {
+            assert!(denials.iter().all(|b| is_as_strict(a, *b)));
+        }
+        assert_eq!(strictest([Verdict::ALLOW, Verdict::errno(1), Verdict::LOG]), Verdict::errno(1));
+        assert_eq!(strictest([]), Verdict::ALLOW);
     }
 }

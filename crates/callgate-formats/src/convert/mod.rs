@@ -20,22 +20,22 @@
 //!
 //! | step | where | what it does |
 //! |---|---|---|
-//! | attempt | `attempts.rs` | with or without the rules of the runtime |
+//! | attempt | `converted.rs` | with or without the rules of the runtime |
 //! | fit | `fit.rs` | replaces what the target cannot express, and notes each loss |
 //! | conditions | `alternatives.rs` | disjunctions of conjunctions per verdict, from the MTBDD |
 //! | write | `write.rs` of each language | the text |
-//! | prove | `prove.rs` | reads the text back and compares nodes |
+//! | prove | `options.rs` | reads the text back and compares nodes |
 //!
 //! Writers share these pieces:
 //!
 //! | languages | rules |
 //! |---|---|
 //! | container profiles, LXC, snaps | `named_rules.rs`: libseccomp's, one comparison per argument, for all architectures |
-//! | Firecracker, minijail | `single_arch.rs` and `atoms.rs`: alternatives of comparisons, for one architecture |
+//! | Firecracker, minijail | `atoms.rs`: alternatives of comparisons, for one architecture |
 //! | Kafel | expressions, for any numbers and architectures |
 //! | systemd | names and groups without conditions, and `RestrictNamespaces=` |
 //!
-//! Of these, container profiles, snaps and systemd have rules for `socketcall` and `ipc`, too: `multiplexers.rs`.
+//! Of these, container profiles, snaps and systemd have rules for `socketcall` and `ipc`, too: `named_rules.rs`.
 //!
 //! ```
 //! use callgate_core::Arch;
@@ -60,27 +60,14 @@
 
 pub(crate) mod alternatives;
 pub(crate) mod atoms;
-pub(crate) mod attempts;
 pub(crate) mod comparisons;
 pub(crate) mod converted;
-pub(crate) mod cubes;
 pub(crate) mod error;
 pub(crate) mod fit;
-pub(crate) mod limits;
-pub(crate) mod loss;
-pub(crate) mod multiplexers;
 pub(crate) mod named_rules;
 pub(crate) mod numbering;
 pub(crate) mod options;
-pub(crate) mod prove;
-pub(crate) mod runtime_notes;
-pub(crate) mod single_arch;
-pub(crate) mod source;
-pub(crate) mod strictness;
-pub(crate) mod writing;
 
-pub use converted::{Converted, convert_diagram};
-pub use error::ConvertError;
-pub use loss::{Example, Loss};
+pub use converted::{Converted, Source, convert_diagram};
+pub use error::{ConvertError, Example, Loss};
 pub use options::ConvertOptions;
-pub use source::Source;

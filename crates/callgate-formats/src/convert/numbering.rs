@@ -1,12 +1,11 @@
 //! Syscall numbers without an entry: the default action, and the ENOSYS check of runc.
 
-use callgate_bpf::SyscallTable;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::convert::error::ConvertError;
-use crate::convert::fit::Fit;
-use crate::convert::strictness::{is_as_strict, strictest};
+use super::error::{ConvertError, Result};
+use super::fit::{Fit, is_as_strict, strictest};
 use crate::oci::BAD_ARCH;
+use callgate_bpf::SyscallTable;
 use callgate_core::diagram::Func;
 use callgate_core::{Action, Arch, Verdict, X32_SYSCALL_BIT};
 
@@ -55,7 +54,7 @@ pub(crate) struct Unnamed {
 impl Numbering {
     /// The default action with which the fewest numbers without a name change, and none gets laxer. An errno that becomes a kill
     /// counts twice.
-    pub(crate) fn choose(fit: &Fit<'_>, language: Unlisted) -> Result<Numbering, ConvertError> {
+    pub(crate) fn choose(fit: &Fit<'_>, language: Unlisted) -> Result<Numbering> {
         let unnamed = unnamed(fit)?;
         let mut candidates: BTreeSet<Verdict> =
             unnamed.iter().filter_map(|one| fit.store.as_verdict(one.func)).collect();
@@ -103,11 +102,7 @@ impl Numbering {
             .ok_or_else(|| ConvertError::defect("a filter has a verdict for some number"))
     }
 
-    fn with_default(
-        fit: &Fit<'_>,
-        default: Verdict,
-        language: Unlisted,
-    ) -> Result<Numbering, ConvertError> {
+    fn with_default(fit: &Fit<'_>, default: Verdict, language: Unlisted) -> Result<Numbering> {
         let (bounds, arches) = (Vec::new(), fit.arches.clone());
         let expected = BTreeMap::new();
         let mut numbering = Numbering { default, bounds, language, arches, expected };
@@ -141,7 +136,7 @@ impl Numbering {
     }
 
     /// Takes the bounds of the filter as its runtime applies it, which is expected to apply the same rule to the policy.
-    pub(crate) fn name_bounds(&mut self, fit: &Fit<'_>) -> Result<(), ConvertError> {
+    pub(crate) fn name_bounds(&mut self, fit: &Fit<'_>) -> Result<()> {
         let permits =
             matches!(self.default.action(), Action::Allow | Action::Log | Action::Trace(_));
         if let Some(applied) = fit.applied.filter(|_| !permits) {
@@ -230,7 +225,7 @@ impl Numbering {
     }
 
     /// Fits the numbers without a name.
-    pub(crate) fn fit_unnamed(&self, fit: &mut Fit<'_>) -> Result<(), ConvertError> {
+    pub(crate) fn fit_unnamed(&self, fit: &mut Fit<'_>) -> Result<()> {
         for one in unnamed(fit)? {
             for (first, last, verdict) in self.expected_in(one.token, one.first, one.last) {
                 if fit.store.as_verdict(one.func) == Some(verdict) {
@@ -268,7 +263,7 @@ fn is_kill(verdict: Verdict) -> bool {
 }
 
 /// The number that must be named so that runc's rule makes no number fail with ENOSYS that does not in this filter.
-fn bound(fit: &Fit<'_>, filter: Func, arch: Arch) -> Result<Option<u32>, ConvertError> {
+fn bound(fit: &Fit<'_>, filter: Func, arch: Arch) -> Result<Option<u32>> {
     let enosys = Verdict::errno(arch.enosys());
     let (start, end) = region(arch);
     let intervals = fit.intervals_of(filter, arch.token())?;
@@ -293,7 +288,7 @@ fn region(arch: Arch) -> (u32, u32) {
 }
 
 /// The numbers without a name.
-pub(crate) fn unnamed(fit: &Fit<'_>) -> Result<Vec<Unnamed>, ConvertError> {
+pub(crate) fn unnamed(fit: &Fit<'_>) -> Result<Vec<Unnamed>> {
     let mut found = Vec::new();
     for token in fit.tokens() {
         let arches = fit.arches.iter().filter(|arch| arch.token() == token);

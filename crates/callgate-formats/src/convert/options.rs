@@ -1,12 +1,16 @@
-//! What is converted to what.
+//! What is converted to what, and how the result is read back.
 
+use super::error::{ConvertError, ConvertErrorKind, Result};
 use crate::Listener;
-use crate::languages::LanguageId;
-use crate::oci::EnosysAbove;
+use crate::languages::{Input, LanguageId, NoFiles, Reading, Text};
+use crate::oci::{Dialect, EnosysAbove};
 use crate::systemd::SystemdVersion;
 use callgate_bpf::FilterFlags;
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity};
 use callgate_bpf::syscalls::KernelVersion;
-use callgate_core::Arch;
+use callgate_core::diagram::{Func, Store};
+use callgate_core::policy::Policy;
+use callgate_core::{Arch, Verdict};
 
 /// How a filter is converted.
 #[non_exhaustive]
@@ -48,4 +52,60 @@ impl ConvertOptions {
             listener: None,
         }
     }
+}
+
+/// The function of a text in the target language, read for these architectures.
+pub(crate) fn read_back(
+    store: &mut Store,
+    text: &str,
+    options: &ConvertOptions,
+    arches: &[Arch],
+) -> Result<Func> {
+    let target = options.target;
+    let is_for_arches = target.writer().is_some_and(|writer| writer.for_arches);
+    let reading = Reading {
+        arches: if is_for_arches { arches.to_vec() } else { Vec::new() },
+        kernel: Some(options.kernel),
+        enosys_above: options.enosys_above,
+        systemd: Some(options.systemd),
+        ..Reading::new(arches.first().copied().unwrap_or(Arch::X86_64))
+    };
+    let texts = [Text::of(text)];
+    let dialect = target.writer().and_then(|writer| writer.dialect);
+    let input = Input { name: dialect.map(Dialect::name), ..Input::of(&texts) };
+    let read = (target.language().read)(&input, &reading, &mut NoFiles).map_err(|errors| {
+        let messages = errors.into_vec().into_iter().map(|one| one.diagnostic);
+        rejected(target.name(), messages.collect::<Vec<Diagnostic>>().into())
+    })?;
+    stacked(store, read.filters.iter().map(|filter| &filter.profile.policy))
+}
+
+/// The error for a text that the reader rejects.
+fn rejected(target: &'static str, messages: Diagnostics) -> ConvertError {
+    let errors = messages.iter().filter(|one| one.severity == Severity::Error);
+    // Readers limit the size of a text, and the number of its rules and comparisons.
+    let too_large = errors.map(|one| &one.message).find(|message| {
+        ["the limit", "the maximum is"].iter().any(|limit| message.contains(limit))
+    });
+    ConvertError(match too_large {
+        Some(message) => ConvertErrorKind::TooLarge { target, message: message.clone() },
+        None => ConvertErrorKind::Refused { target, messages: messages.to_string() },
+    })
+}
+
+/// The meaning of filters that are installed one after the other.
+fn stacked<'p>(
+    store: &mut Store,
+    filters: impl IntoIterator<Item = &'p Policy, IntoIter: DoubleEndedIterator>,
+) -> Result<Func> {
+    let mut filters = filters.into_iter().rev();
+    let mut kept = match filters.next() {
+        Some(newest) => store.policy(newest)?,
+        None => store.verdict(Verdict::ALLOW)?,
+    };
+    for filter in filters {
+        let next = store.policy(filter)?;
+        kept = store.highest_precedence(kept, next)?;
+    }
+    Ok(kept)
 }

@@ -1,6 +1,6 @@
 //! Messages about a text: a limited number is kept, the others are counted.
 
-use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position, Severity};
 
 /// Maximum number of errors, and of warnings, that are kept.
 pub const LIMIT: usize = 500;
@@ -130,5 +130,55 @@ impl Messages {
             self.kept.push(Diagnostic::warning(None, message));
         }
         self.kept
+    }
+}
+
+/// What was read with the warnings about it, or all messages if one is an error. Without an error, there is a value.
+pub(crate) fn result_of<T>(
+    value: Option<T>,
+    failed: bool,
+    messages: Vec<Diagnostic>,
+) -> Result<(T, Vec<Diagnostic>), Diagnostics> {
+    match value {
+        Some(value) if !failed => Ok((value, messages)),
+        _ => Err(messages.into()),
+    }
+}
+
+/// The maximum number of unknown words that get a suggestion. Each search compares the word with every candidate, and a
+/// text in another language may have a million unknown words.
+const MAX_SUGGESTIONS: usize = 50;
+
+/// Counts the searches for suggestions about an input.
+#[derive(Debug, Default)]
+pub struct Suggestions(usize);
+
+impl Suggestions {
+    /// The result of this search; `None` after the limit.
+    pub fn find<T>(&mut self, search: impl FnOnce() -> Option<T>) -> Option<T> {
+        if self.0 == MAX_SUGGESTIONS {
+            return None;
+        }
+        self.0 += 1;
+        search()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_searches_are_made() {
+        let mut suggestions = Suggestions::default();
+        let mut searched = 0;
+        for _ in 0..60 {
+            suggestions.find(|| {
+                searched += 1;
+                Some(())
+            });
+        }
+        assert_eq!(searched, 50);
+        assert_eq!(suggestions.find(|| Some(())), None);
     }
 }

@@ -7,7 +7,5 @@
 pub mod messages;
 pub mod positions;
 pub mod quote;
-pub mod suggestions;
-mod texts;
 
-pub(crate) use texts::Texts;
+pub(crate) use positions::Texts;

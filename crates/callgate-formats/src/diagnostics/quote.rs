@@ -14,6 +14,11 @@ pub fn shorten(text: &str) -> String {
     short
 }
 
+/// The help for an unknown word: the known word that is most similar to it, if there is one.
+pub(crate) fn did_you_mean(near: Option<&str>, otherwise: &str) -> String {
+    near.map_or_else(|| otherwise.to_owned(), |near| format!("did you mean `{near}`?"))
+}
+
 /// A shortened key; characters outside ASCII are escaped as in JSON, because some look like ASCII letters.
 pub fn escape_key(key: &str) -> String {
     let escape = |c: char| match c.is_ascii() {

@@ -29,18 +29,10 @@
 //!
 //! Sources: `src/frontend/json.rs` and `src/backend` of rust-vmm/seccompiler; `docs/json_format.md` of the same.
 
-mod action;
-mod detect;
-mod edit;
 mod language;
-mod lower;
-mod model;
-mod options;
 mod parse;
 mod read;
 mod write;
 
-pub use detect::is_document;
-pub use language::LANGUAGE;
-pub use options::ReadOptions;
-pub use read::read;
+pub use language::{LANGUAGE, is_document};
+pub use read::{ReadOptions, read};

@@ -1,15 +1,55 @@
 //! Reader of a document: from the tree to the filters of all threads.
 
-use super::action::{Variant, action, variant};
-use super::model::{ArgCondition, Entry, FilterAction, Op, ThreadFilter};
-use crate::diagnostics::quote::shorten;
+use std::collections::HashMap;
+
+use crate::diagnostics::quote::{did_you_mean, shorten};
 use crate::syntax::reader::{Fields, Reader, key};
 use crate::syntax::tree::{Node, NodeKind};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::is_known_name;
-use callgate_core::Arch;
-use std::collections::HashMap;
+use callgate_core::policy::Cmp;
+use callgate_core::{Arch, Verdict};
+
+/// The filter of a thread.
+pub(super) struct ThreadFilter<'n> {
+    pub(super) at: usize,
+    pub(super) name: &'n str,
+    pub(super) mismatch: FilterAction,
+    pub(super) matching: FilterAction,
+    pub(super) entries: Vec<Entry<'n>>,
+}
+
+/// An action.
+#[derive(Clone, Copy)]
+pub(super) struct FilterAction {
+    pub(super) at: usize,
+    pub(super) name: &'static str,
+    /// Its number as given; the verdict has the low 16 bits.
+    pub(super) number: u32,
+    pub(super) verdict: Verdict,
+}
+
+/// An entry of `filter`.
+pub(super) struct Entry<'n> {
+    pub(super) at: usize,
+    pub(super) name: &'n str,
+    pub(super) nr: u32,
+    /// The conditions, which must all hold; at least one. `None` without `args`.
+    pub(super) args: Option<Vec<ArgCondition>>,
+}
+
+/// A condition on an argument.
+pub(super) struct ArgCondition {
+    pub(super) at: usize,
+    pub(super) index: u8,
+    /// `qword`, not `dword`.
+    pub(super) is_wide: bool,
+    pub(super) cmp: Cmp,
+    /// The bits that are compared.
+    pub(super) mask: u64,
+    pub(super) value: u64,
+}
 
 /// The operators, and whether they take a number.
 const OPERATORS: [(&str, bool); 7] = [
@@ -137,10 +177,10 @@ fn unknown_syscall(reader: &mut Reader<'_>, at: usize, name: &str, arch: Arch) {
     } else if reader.is_full(Severity::Error) {
         String::new()
     } else {
-        match reader.nearest(name, arch.syscalls().map(|(_, name)| name)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "use a name as in syscalls(2)".to_owned(),
-        }
+        did_you_mean(
+            reader.nearest(name, arch.syscalls().map(|(_, name)| name)),
+            "use a name as in syscalls(2)",
+        )
     };
     reader.error(at, message).help = help;
 }
@@ -174,20 +214,23 @@ fn condition(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<ArgCondition> {
     let value = required(reader, &fields, "val", WHAT)
         .and_then(|node| reader.integer(node, "`val`", u64::MAX));
     let at = fields.get("val").map_or(fields.at, |node| node.at);
-    Some(ArgCondition { at, index: index? as u8, is_wide: is_wide?, op: op?, value: value? })
+    let (index, is_wide, (cmp, mask), value) = (index? as u8, is_wide?, op?, value?);
+    Some(ArgCondition { at, index, is_wide, cmp, mask, value })
 }
 
-fn operator(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Op> {
+/// The comparison of an operator, and the bits that it compares.
+fn operator(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<(Cmp, u64)> {
     let Variant { word, number } = variant(reader, node, "`op`", &OPERATORS)?;
-    Some(match (word, number) {
-        (_, Some(mask)) => Op::MaskedEq(reader.integer(mask, "the mask", u64::MAX)?),
-        ("ne", _) => Op::Ne,
-        ("lt", _) => Op::Lt,
-        ("le", _) => Op::Le,
-        ("gt", _) => Op::Gt,
-        ("ge", _) => Op::Ge,
-        _ => Op::Eq,
-    })
+    let cmp = match (word, number) {
+        (_, Some(mask)) => return Some((Cmp::Eq, reader.integer(mask, "the mask", u64::MAX)?)),
+        ("ne", _) => Cmp::Ne,
+        ("lt", _) => Cmp::Lt,
+        ("le", _) => Cmp::Le,
+        ("gt", _) => Cmp::Gt,
+        ("ge", _) => Cmp::Ge,
+        _ => Cmp::Eq,
+    };
+    Some((cmp, u64::MAX))
 }
 
 /// The value of a key that must be given.
@@ -214,4 +257,97 @@ fn comment(reader: &mut Reader<'_>, fields: &Fields<'_>) {
     if let Some(node) = fields.get("comment") {
         let _ = reader.text(node, "`comment`");
     }
+}
+
+/// The actions, and whether they take a number.
+const ACTIONS: [(&str, bool); 8] = [
+    ("allow", false),
+    ("errno", true),
+    ("kill_thread", false),
+    ("kill_process", false),
+    ("log", false),
+    ("trace", true),
+    ("trap", false),
+    ("user_notif", false),
+];
+
+/// A word, or an object with one member: `"allow"`, `{"errno": 1}`.
+struct Variant<'n> {
+    pub(super) word: &'static str,
+    /// The number, for words that take one.
+    pub(super) number: Option<&'n Node<'n>>,
+}
+
+/// One of these words; `true` marks those that take a number. `None` only after an error was reported.
+fn variant<'n>(
+    reader: &mut Reader<'_>,
+    node: &'n Node<'n>,
+    what: &str,
+    words: &[(&'static str, bool)],
+) -> Option<Variant<'n>> {
+    let (at, given, value) = match &node.kind {
+        NodeKind::Text(text) => (node.at, &**text, None),
+        NodeKind::Map(members) => match &**members {
+            [only] => (only.key_at, &*only.key, Some(&only.value)),
+            members => {
+                let message = format!("{what} must have one member, but has {}", members.len());
+                reader.error(node.at, message).help = form_of(words);
+                return None;
+            }
+        },
+        _ => {
+            reader.wrong_type(node, what, "a string or an object");
+            return None;
+        }
+    };
+    let Some((word, takes_number)) = words.iter().copied().find(|(word, _)| *word == given) else {
+        let message = format!("{what} is unknown: `{}`", shorten(given));
+        let near = reader.nearest(given, words.iter().map(|(word, _)| *word));
+        reader.error(at, message).help = did_you_mean(near, &form_of(words));
+        return None;
+    };
+    match value.filter(|value| value.kind != NodeKind::Null) {
+        Some(number) if takes_number => Some(Variant { word, number: Some(number) }),
+        None if !takes_number => Some(Variant { word, number: None }),
+        Some(value) => {
+            let message = format!("`{word}` does not take a value");
+            reader.error(value.at, message).help = format!("write \"{word}\"");
+            None
+        }
+        None => {
+            let message = format!("`{word}` needs a number");
+            reader.error(at, message).help = format!("write {{\"{word}\": 1}}");
+            None
+        }
+    }
+}
+
+/// The words in the form in which they are written.
+fn form_of(words: &[(&'static str, bool)]) -> String {
+    let form = |(word, takes_number): &(&str, bool)| match takes_number {
+        true => format!("{{\"{word}\": number}}"),
+        false => format!("\"{word}\""),
+    };
+    format!("write one of {}", words.iter().map(form).collect::<Vec<_>>().join(", "))
+}
+
+/// An action. `None` only after an error was reported.
+pub(super) fn action(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<FilterAction> {
+    let Variant { word, number } = variant(reader, node, what, &ACTIONS)?;
+    let number = match number {
+        Some(number) => reader.integer(number, &format!("`{word}`"), u32::MAX.into())? as u32,
+        None => 0,
+    };
+    let data = number as u16;
+    let verdict = match word {
+        "allow" => Verdict::ALLOW,
+        "errno" => Verdict::errno(data),
+        "kill_process" => Verdict::KILL_PROCESS,
+        "log" => Verdict::LOG,
+        "trace" => Verdict::trace(data),
+        "trap" => Verdict::trap(0),
+        "user_notif" => Verdict::user_notif(0),
+        _ => Verdict::KILL_THREAD,
+    };
+    Some(FilterAction { at: node.at, name: word, number, verdict })
 }

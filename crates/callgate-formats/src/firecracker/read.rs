@@ -1,15 +1,16 @@
 //! Reader of documents: from the text to a [`Profile`].
 
-use super::model::ThreadFilter;
-use super::options::ReadOptions;
-use super::{lower, parse};
+use std::collections::BTreeMap;
+
+use super::parse::{self, ArgCondition, Entry, FilterAction, ThreadFilter};
 use crate::diagnostics::quote::shorten;
 use crate::profile::Profile;
+use crate::statements::{Statement, Statements};
 use crate::syntax::json;
-use crate::syntax::keys::KeyMatching;
-use crate::syntax::reader::Reader;
+use crate::syntax::reader::{KeyMatching, Reader};
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
-use callgate_core::Arch;
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Arch, SyscallSet, Verdict};
 
 /// The architectures for which seccompiler compiles.
 const ARCHES: [Arch; 3] = [Arch::X86_64, Arch::Aarch64, Arch::Riscv64];
@@ -48,16 +49,10 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
         None
     } else {
         choose(&mut reader, &threads, options)
-            .and_then(|filter| lower::lower(&mut reader, filter, options))
+            .and_then(|filter| lower(&mut reader, filter, options))
     };
-    let failed = reader.failed();
-    let messages = reader.finish();
-    match lowered {
-        Some((policy, statements)) if !failed => {
-            Ok(Profile { warnings: messages, statements, ..Profile::of(policy) })
-        }
-        _ => Err(messages.into()),
-    }
+    let (profile, warnings) = reader.end(lowered)?;
+    Ok(Profile { warnings, ..profile })
 }
 
 /// The filter of a thread. `None` only after an error was reported.
@@ -99,4 +94,187 @@ fn choose<'f, 'n>(
     };
     reader.error(at, message).help = help;
     None
+}
+
+/// What a document is read for.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// The architecture of the filter: x86-64, aarch64 or riscv64.
+    pub arch: Arch,
+    /// The thread whose filter is read. It may be `None` if the document has only one.
+    pub thread: Option<String>,
+    /// How a user chooses the filter of a thread, for the help if the document has several.
+    pub choosing: fn(&str) -> String,
+    /// Whether the result has [`statements`](crate::Profile::statements).
+    pub statements: bool,
+}
+
+impl ReadOptions {
+    /// Reads the only filter of a document.
+    pub fn new(arch: Arch) -> ReadOptions {
+        let choosing =
+            |name: &str| format!("choose one with the option `thread`, such as \"{name}\"");
+        ReadOptions { arch, thread: None, choosing, statements: false }
+    }
+}
+
+/// The verdict for syscalls of other architectures.
+const BAD_ARCH: Verdict = Verdict::KILL_PROCESS;
+
+/// The maximum number of conditions.
+const MAX_CONDITIONS: usize = 150_000;
+
+/// The largest errno that the kernel returns (`MAX_ERRNO`).
+const MAX_ERRNO: u32 = 4095;
+
+/// The policy of a filter. `None` only after an error was reported.
+pub(super) fn lower(
+    reader: &mut Reader<'_>,
+    filter: &ThreadFilter<'_>,
+    options: &ReadOptions,
+) -> Option<Profile> {
+    for action in [&filter.mismatch, &filter.matching] {
+        check_number(reader, action);
+    }
+    let conditions: usize = filter.entries.iter().flat_map(|entry| &entry.args).map(Vec::len).sum();
+    if conditions > MAX_CONDITIONS {
+        let message =
+            format!("the filter has {conditions} conditions; the limit is {MAX_CONDITIONS}");
+        reader.error(filter.at, message).help = "write fewer conditions".to_owned();
+        return None;
+    }
+    if filter.entries.is_empty() {
+        let action = filter.mismatch.name;
+        let message = format!("the filter has no entries: every syscall gets `{action}`");
+        reader.warn(filter.at, message).help = "add entries to `filter`".to_owned();
+    }
+    let mut stated = Vec::new();
+    let rules = rules(reader, filter, options.arch, &mut stated);
+    let statements = options.statements.then(|| Statements {
+        rules: stated,
+        default: Some(reader.site(filter.mismatch.at)),
+        ..Statements::default()
+    });
+    let section = Section::new(options.arch, rules, filter.mismatch.verdict);
+    let policy = reader.accept(filter.at, Policy::new(vec![section], BAD_ARCH))?;
+    Some(Profile { statements, ..Profile::of(policy) })
+}
+
+/// A rule for the syscalls without conditions, and one for each of the others. Adds the rules as the text states them.
+fn rules(
+    reader: &mut Reader<'_>,
+    filter: &ThreadFilter<'_>,
+    arch: Arch,
+    stated: &mut Vec<Statement>,
+) -> Vec<Rule> {
+    let mut entries_of: BTreeMap<u32, Vec<&Entry<'_>>> = BTreeMap::new();
+    for entry in &filter.entries {
+        entries_of.entry(entry.nr).or_default().push(entry);
+    }
+    let verdict = filter.matching.verdict;
+    let mut always = Vec::new();
+    let mut rules = Vec::new();
+    for (nr, entries) in entries_of {
+        let mut alternatives = Vec::new();
+        let mut first = None;
+        for (entry, args) in entries.iter().filter_map(|entry| Some((entry, entry.args.as_ref()?)))
+        {
+            first.get_or_insert(entry.at);
+            let when = Condition::all(args.iter().filter_map(|arg| test(reader, arg)));
+            alternatives.push(when.clone());
+            stated.push(statement(reader, entry, arch, when, verdict));
+        }
+        let Some(first) = first else {
+            let of =
+                |entry: &&Entry<'_>| statement(reader, entry, arch, Condition::always(), verdict);
+            stated.extend(entries.iter().map(of));
+            always.push(nr);
+            continue;
+        };
+        for unused in entries.iter().filter(|entry| entry.args.is_none()) {
+            let message = format!(
+                "this entry of `{}` has no effect: seccompiler ignores it because of entries with `args`, \
+                 the first at {}",
+                shorten(unused.name),
+                reader.place(first)
+            );
+            reader.warn(unused.at, message).help =
+                "remove it to keep the conditions, or remove the others to match every call"
+                    .to_owned();
+        }
+        let when = Condition::any(alternatives);
+        rules.push(Rule { syscalls: SyscallSet::one(nr), when, verdict });
+    }
+    if !always.is_empty() {
+        let syscalls = always.into_iter().collect();
+        rules.insert(0, Rule { syscalls, when: Condition::always(), verdict });
+    }
+    rules
+}
+
+fn statement(
+    reader: &Reader<'_>,
+    entry: &Entry<'_>,
+    arch: Arch,
+    when: Condition,
+    verdict: Verdict,
+) -> Statement {
+    let (site, name) = (reader.site(entry.at), entry.name.to_owned());
+    Statement { site, name, arch, nr: entry.nr, when, verdict }
+}
+
+/// The test of a condition. Always `Some`, because the index was checked.
+fn test(reader: &mut Reader<'_>, arg: &ArgCondition) -> Option<Condition> {
+    let wide = Field::arg(arg.index)?;
+    let field = if arg.is_wide { wide } else { wide.low32() };
+    let width = field.full_mask();
+    let (cmp, mask) = (arg.cmp, arg.mask & width);
+    let value = arg.value & mask;
+    if arg.value != value {
+        let given = arg.value;
+        let (why, help) = if arg.value & width != arg.value {
+            ("more than the 32 bits of a dword", "use \"type\": \"qword\" to compare 64 bits")
+        } else {
+            ("bits outside the mask", "the comparison would never hold with them")
+        };
+        let message = format!("`val` {given:#x} has {why}; seccompiler compares with {value:#x}");
+        reader.warn(arg.at, message).help = help.to_owned();
+    }
+    let holds = match (cmp, value) {
+        _ if mask == 0 => Some(true),
+        (Cmp::Lt, 0) => Some(false),
+        (Cmp::Ge, 0) => Some(true),
+        (Cmp::Gt, value) if value == width => Some(false),
+        (Cmp::Le, value) if value == width => Some(true),
+        _ => None,
+    };
+    if let Some(holds) = holds {
+        let verb = if holds { "holds for every value" } else { "never holds" };
+        reader.warn(arg.at, format!("this condition {verb}")).help =
+            "check `op` and `val`".to_owned();
+    }
+    Some(match holds {
+        Some(true) => Condition::always(),
+        Some(false) => Condition::never(),
+        None => Condition::test(Test { field, mask, cmp, value }),
+    })
+}
+
+/// Warns about numbers that the kernel gets otherwise than they are written.
+fn check_number(reader: &mut Reader<'_>, action: &FilterAction) {
+    let FilterAction { at, name, number, .. } = *action;
+    let (message, help) = if number > u16::MAX.into() {
+        (
+            format!("`{name}` is {number}; seccompiler keeps the low 16 bits, {}", number as u16),
+            "use a number up to 65535".to_owned(),
+        )
+    } else if name == "errno" && number > MAX_ERRNO {
+        (
+            format!("errno {number} is more than {MAX_ERRNO}, so the kernel returns {MAX_ERRNO}"),
+            format!("use a number up to {MAX_ERRNO}"),
+        )
+    } else {
+        return;
+    };
+    reader.warn(at, message).help = help;
 }

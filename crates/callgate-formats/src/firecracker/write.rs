@@ -1,17 +1,15 @@
 //! Filters of Firecracker and of the crate `seccompiler`.
 
-use callgate_bpf::SyscallTable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::convert::atoms::{Atom, AtomTest, LowHalf};
-use crate::convert::error::ConvertError;
-use crate::convert::fit::Fit;
+use crate::convert::atoms::{Atom, AtomTest, LowHalf, alternatives_of, by_name, fit_arch};
+use crate::convert::error::Result;
+use crate::convert::fit::{Fit, is_as_strict, strictest};
 use crate::convert::numbering::{Numbering, Unlisted};
-use crate::convert::single_arch::{alternatives_of, by_name, fit_arch};
-use crate::convert::strictness::{is_as_strict, strictest};
-use crate::convert::writing::Writing;
+use crate::languages::Writing;
 use crate::layout::QuotedString;
+use callgate_bpf::SyscallTable;
 use callgate_core::{Action, Arch, Verdict};
 
 /// The architectures of `seccompiler`.
@@ -24,13 +22,14 @@ const BAD_ARCH: Verdict = Verdict::KILL_PROCESS;
 const THREAD: &str = "main";
 
 /// Writes a document with one filter.
-pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, ConvertError> {
+pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String> {
     let arch = fit_arch(fit, writing.target, ARCHES)?;
     fit.set_others(
         BAD_ARCH,
         "a filter is for one architecture; syscalls of others kill the process",
     )?;
-    fit_verdicts(fit, arch)?;
+    let takes = |action| matches!(action, Action::Errno(_) | Action::Trace(_));
+    fit.drop_numbers(Some(arch), takes, |plain| Some(word(plain).to_owned()))?;
     let unlisted = Unlisted {
         why: "entries name syscalls, so numbers without a name get the mismatch action",
         enosys_above: false,
@@ -69,30 +68,8 @@ pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, 
     Ok(text)
 }
 
-/// Replaces verdicts that no action has.
-fn fit_verdicts(fit: &mut Fit<'_>, arch: Arch) -> Result<(), ConvertError> {
-    for verdict in fit.verdicts_of(arch) {
-        let (nearest, why) = match verdict.action() {
-            Action::Errno(_) | Action::Trace(_) => continue,
-            _ if verdict.data() == 0 && !matches!(verdict.action(), Action::Unknown(_)) => continue,
-            Action::Trap(_) => (Verdict::trap(0), "trap takes no number"),
-            Action::UserNotif(_) => (Verdict::user_notif(0), "user_notif takes no number"),
-            Action::Allow => (Verdict::ALLOW, "allow takes no number"),
-            Action::Log => (Verdict::LOG, "log takes no number"),
-            Action::KillThread => (Verdict::KILL_THREAD, "kill_thread takes no number"),
-            _ => (Verdict::KILL_PROCESS, "there is no such action; the kernel kills the process"),
-        };
-        fit.replace_verdict_of(arch, verdict, nearest, why)?;
-    }
-    Ok(())
-}
-
 /// The match action: the only verdict besides the mismatch action. Others are replaced.
-fn fit_match_action(
-    fit: &mut Fit<'_>,
-    arch: Arch,
-    mismatch: Verdict,
-) -> Result<Verdict, ConvertError> {
+fn fit_match_action(fit: &mut Fit<'_>, arch: Arch, mismatch: Verdict) -> Result<Verdict> {
     let mut counts: BTreeMap<Verdict, usize> = BTreeMap::new();
     for (nr, _) in arch.syscalls() {
         let verdicts: BTreeSet<Verdict> =
@@ -117,7 +94,7 @@ fn fit_match_action(
         let least = strict.min_by_key(|new| new.precedence());
         let nearest = least.unwrap_or_else(|| strictest([matching, mismatch]));
         let why = "a filter has two actions: the match action and the mismatch action";
-        fit.replace_verdict_of(arch, verdict, nearest, why)?;
+        fit.replace_verdict(Some(arch), verdict, nearest, why)?;
     }
     Ok(matching)
 }
@@ -125,14 +102,21 @@ fn fit_match_action(
 /// An action in JSON.
 fn action(verdict: Verdict) -> String {
     match verdict.action() {
-        Action::Allow => "\"allow\"".to_owned(),
-        Action::Log => "\"log\"".to_owned(),
-        Action::KillThread => "\"kill_thread\"".to_owned(),
-        Action::Trap(_) => "\"trap\"".to_owned(),
-        Action::UserNotif(_) => "\"user_notif\"".to_owned(),
         Action::Errno(errno) => format!("{{\"errno\": {errno}}}"),
         Action::Trace(data) => format!("{{\"trace\": {data}}}"),
-        _ => "\"kill_process\"".to_owned(),
+        _ => format!("\"{}\"", word(verdict)),
+    }
+}
+
+/// The word for an action without a number.
+fn word(verdict: Verdict) -> &'static str {
+    match verdict.action() {
+        Action::Allow => "allow",
+        Action::Log => "log",
+        Action::KillThread => "kill_thread",
+        Action::Trap(_) => "trap",
+        Action::UserNotif(_) => "user_notif",
+        _ => "kill_process",
     }
 }
 

@@ -1,11 +1,10 @@
 //! Changes of Kafel policies.
 
-use crate::change::allowed::Compared;
-use crate::change::edit::Edit;
-use crate::change::input::{Input, number};
+use crate::change::input::{Edit, EditInput, number};
+use crate::change::verify::Compared;
 
 /// Edits, each of which may allow the syscall.
-pub(crate) fn edits(input: &Input<'_>) -> Vec<Vec<Edit>> {
+pub(crate) fn edits(input: &EditInput<'_>) -> Vec<Vec<Edit>> {
     let text = input.text;
     let rule = rule(input);
     let mut found = Vec::new();
@@ -26,7 +25,7 @@ pub(crate) fn edits(input: &Input<'_>) -> Vec<Vec<Edit>> {
 }
 
 /// A rule; the names of arguments are its own.
-fn rule(input: &Input<'_>) -> String {
+fn rule(input: &EditInput<'_>) -> String {
     let (name, args) = (&input.wanted.name, &input.wanted.args);
     let Some(last) = args.iter().map(|(index, _)| *index).max() else { return name.clone() };
     let names: Vec<String> = (0..=last).map(|index| format!("arg{index}")).collect();

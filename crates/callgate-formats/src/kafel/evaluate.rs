@@ -1,6 +1,8 @@
 //! Evaluates an expression in postfix order to a condition, with an explicit stack.
 
 use super::condition::{MAX_BITS, TooManyBits, compare, compare_with_variable, swapped};
+use super::lexer::{Mistake, Syntax};
+use super::lower::Resolver;
 use super::model::{Item, ItemKind};
 use super::word::Word;
 use crate::included::Span;
@@ -9,32 +11,6 @@ use callgate_core::template::Symbol;
 
 /// The maximum depth of `&&` inside `||` inside `&&` and so on; operations on conditions recurse this deep.
 const MAX_DEPTH: usize = 200;
-
-/// An error at a part of the expression, which stops the evaluation.
-pub(super) struct Stop {
-    pub(super) at: Span,
-    pub(super) message: String,
-    pub(super) help: String,
-}
-
-/// What an expression needs to know of its surroundings.
-pub(super) trait Context {
-    /// The value of an operand.
-    fn operand(&mut self, item: Item) -> Result<Word, Stop>;
-    /// The symbol of a variable.
-    fn variable(&mut self, item: Item) -> Result<Symbol, Stop>;
-    /// Looks at a comparison with a variable, and whether it looks at 64 bits.
-    fn compared_with_variable(&mut self, at: Span, symbol: Symbol, wide: bool) -> Result<(), Stop>;
-    /// Looks at a comparison and its condition.
-    fn compared(
-        &mut self,
-        at: Span,
-        left: &Word,
-        cmp: Cmp,
-        right: &Word,
-        condition: &Condition,
-    ) -> Result<(), Stop>;
-}
 
 /// A value on the stack.
 enum Value {
@@ -90,67 +66,69 @@ impl Group {
     }
 }
 
-/// The condition of an expression; without parts, always.
-pub(super) fn evaluate(items: &[Item], context: &mut impl Context) -> Result<Condition, Stop> {
-    let mut stack: Vec<Value> = Vec::new();
-    // The parser has checked that operands exist and are of the right kind.
-    for item in items {
-        let value = match item.kind {
-            ItemKind::Number(_) | ItemKind::Defined(_) | ItemKind::Constant(_) | ItemKind::Name => {
-                Value::Number(context.operand(*item)?)
-            }
-            ItemKind::Variable { .. } => Value::Symbol(context.variable(*item)?),
-            ItemKind::BitAnd | ItemKind::BitOr => {
-                let (right, left) = (number(&mut stack), number(&mut stack));
-                bits(left, right, item.kind == ItemKind::BitAnd)
-                    .ok_or_else(|| variable_stop(item.at))?
-            }
-            ItemKind::Compare(cmp) => {
-                let (right, left) = (number(&mut stack), number(&mut stack));
-                let (left, right) = match (left, right) {
-                    (Value::Number(left), Value::Number(right)) => (left, right),
-                    (left, right) => {
-                        let compared = with_variable(&left, cmp, &right);
-                        let (condition, symbol, wide) =
-                            compared.ok_or_else(|| variable_stop(item.at))?;
-                        context.compared_with_variable(item.at, symbol, wide)?;
-                        stack.push(Value::Group(Group::of(condition)));
-                        continue;
-                    }
-                };
-                let condition = compare(&left, cmp, &right).map_err(|TooManyBits(bits)| Stop {
-                    at: item.at,
-                    message: format!(
-                        "this comparison depends on {bits} bits of several arguments at once, the maximum is {MAX_BITS}"
-                    ),
-                    help: "compare each argument with numbers, or only a few bits (`a & 7 == b & 7`)".to_owned(),
-                })?;
-                context.compared(item.at, &left, cmp, &right, &condition)?;
-                Value::Group(Group::of(condition))
-            }
-            ItemKind::Not => {
-                let group = group(&mut stack);
-                Value::Group(Group { is_negated: !group.is_negated, ..group })
-            }
-            ItemKind::And | ItemKind::Or => {
-                let (right, left) = (group(&mut stack), group(&mut stack));
-                let joined = left.join(right, item.kind == ItemKind::And);
-                if joined.depth > MAX_DEPTH {
-                    return Err(Stop {
-                        at: item.at,
-                        message: format!("`&&` and `||` are nested more than {MAX_DEPTH} deep"),
-                        help: "write the condition in several rules".to_owned(),
-                    });
+impl Resolver<'_, '_> {
+    /// The condition of an expression; without parts, always.
+    pub(super) fn evaluate(&mut self, items: &[Item]) -> Syntax<Condition> {
+        let mut stack: Vec<Value> = Vec::new();
+        // The parser has checked that operands exist and are of the right kind.
+        for item in items {
+            let value = match item.kind {
+                ItemKind::Number(_)
+                | ItemKind::Defined(_)
+                | ItemKind::Constant(_)
+                | ItemKind::Name => Value::Number(self.operand(*item)?),
+                ItemKind::Variable { .. } => Value::Symbol(self.variable(*item)?),
+                ItemKind::BitAnd | ItemKind::BitOr => {
+                    let (right, left) = (number(&mut stack), number(&mut stack));
+                    bits(left, right, item.kind == ItemKind::BitAnd)
+                        .ok_or_else(|| misused_variable(item.at))?
                 }
-                Value::Group(joined)
-            }
-        };
-        stack.push(value);
+                ItemKind::Compare(cmp) => {
+                    let (right, left) = (number(&mut stack), number(&mut stack));
+                    let (left, right) = match (left, right) {
+                        (Value::Number(left), Value::Number(right)) => (left, right),
+                        (left, right) => {
+                            let compared = with_variable(&left, cmp, &right);
+                            let (condition, symbol, wide) =
+                                compared.ok_or_else(|| misused_variable(item.at))?;
+                            self.compared_with_variable(item.at, symbol, wide)?;
+                            stack.push(Value::Group(Group::of(condition)));
+                            continue;
+                        }
+                    };
+                    let condition = compare(&left, cmp, &right).map_err(|TooManyBits(bits)| {
+                    let message = format!(
+                        "this comparison depends on {bits} bits of several arguments at once, the maximum is {MAX_BITS}"
+                    );
+                    let help = "compare each argument with numbers, or only a few bits (`a & 7 == b & 7`)";
+                    Mistake::new(item.at.at, message, help)
+                })?;
+                    self.compared(item.at, &left, cmp, &right, &condition)?;
+                    Value::Group(Group::of(condition))
+                }
+                ItemKind::Not => {
+                    let group = group(&mut stack);
+                    Value::Group(Group { is_negated: !group.is_negated, ..group })
+                }
+                ItemKind::And | ItemKind::Or => {
+                    let (right, left) = (group(&mut stack), group(&mut stack));
+                    let joined = left.join(right, item.kind == ItemKind::And);
+                    if joined.depth > MAX_DEPTH {
+                        let message =
+                            format!("`&&` and `||` are nested more than {MAX_DEPTH} deep");
+                        let help = "write the condition in several rules";
+                        return Err(Mistake::new(item.at.at, message, help));
+                    }
+                    Value::Group(joined)
+                }
+            };
+            stack.push(value);
+        }
+        if stack.is_empty() {
+            return Ok(Condition::always());
+        }
+        Ok(group(&mut stack).into_condition())
     }
-    if stack.is_empty() {
-        return Ok(Condition::always());
-    }
-    Ok(group(&mut stack).into_condition())
 }
 
 fn number(stack: &mut Vec<Value>) -> Value {
@@ -195,14 +173,10 @@ fn with_variable(left: &Value, cmp: Cmp, right: &Value) -> Option<(Condition, Sy
     Some((condition, *symbol, wide))
 }
 
-fn variable_stop(at: Span) -> Stop {
-    Stop {
-        at,
-        message: "a variable cannot be used like this".to_owned(),
-        help: "compare it with an argument (`fd == $fd`), with some of its bits (`(flags & 3) == $mode`), or compare \
-               the bits that both share with 0 (`(flags & ~$allowed) == 0`)"
-            .to_owned(),
-    }
+fn misused_variable(at: Span) -> Mistake {
+    let help = "compare it with an argument (`fd == $fd`), with some of its bits (`(flags & 3) == $mode`), or compare \
+                the bits that both share with 0 (`(flags & ~$allowed) == 0`)";
+    Mistake::new(at.at, "a variable cannot be used like this", help)
 }
 
 fn group(stack: &mut Vec<Value>) -> Group {

@@ -1,10 +1,10 @@
 //! Parser of filters: a syscall with its parameters and architectures.
 
-use super::lexer::{Keyword, TokenKind};
+use super::lexer::{Keyword, Mistake, Syntax, TokenKind};
 use super::model::{Filter, Syscall};
 use super::names::arch_of_name;
-use super::parse::{MAX_RULES, Parser, Syntax, did_you_mean};
-use crate::diagnostics::quote::shorten;
+use super::parse::{MAX_RULES, Parser};
+use crate::diagnostics::quote::{did_you_mean, shorten};
 use crate::included::{Place, Span};
 use callgate_bpf::suggest::nearest;
 use callgate_core::Arch;
@@ -20,7 +20,7 @@ impl Parser<'_, '_> {
         }
         let (syscall, at) = match token.kind {
             TokenKind::Name => {
-                let word = self.tokens.sources.text(token.span).to_owned();
+                let word = self.text(token.span).to_owned();
                 let syscall = match self.defined_number(&word) {
                     Some(value) => Syscall::Defined(self.syscall_number(value, token.span.at)),
                     None => Syscall::Named,
@@ -30,7 +30,7 @@ impl Parser<'_, '_> {
             TokenKind::Keyword(Keyword::Syscall) => {
                 self.expect("[")?;
                 let number = self.tokens.take();
-                let word = self.tokens.sources.text(number.span).to_owned();
+                let word = self.text(number.span).to_owned();
                 let value = match number.kind {
                     TokenKind::Number(value) => Some(value),
                     TokenKind::Name => self.defined_number(&word),
@@ -50,10 +50,11 @@ impl Parser<'_, '_> {
                 (Syscall::Number(value), Span { len, ..token.span })
             }
             TokenKind::Keyword(_) => {
-                let word = self.tokens.sources.text(token.span).to_owned();
-                return Err(self.fail(
+                let word = self.text(token.span);
+                let message = format!("expected a syscall, but found the keyword `{word}`");
+                return Err(Mistake::new(
                     token.span.at,
-                    format!("expected a syscall, but found the keyword `{word}`"),
+                    message,
                     "close the block before it with `}`",
                 ));
             }
@@ -80,62 +81,49 @@ impl Parser<'_, '_> {
     fn parameters(&mut self) -> Syntax<Option<Vec<Span>>> {
         /// The number of arguments that a syscall has at most.
         const MAX: usize = 6;
-        if self.tokens.peek().kind != TokenKind::Sign("(") {
+        if !self.takes(TokenKind::Sign("(")) {
             return Ok(None);
         }
-        self.tokens.take();
         let mut parameters: Vec<Span> = Vec::new();
-        if self.tokens.peek().kind == TokenKind::Sign(")") {
-            self.tokens.take();
+        if self.takes(TokenKind::Sign(")")) {
             return Ok(Some(parameters));
         }
         loop {
             let name = self.name("the name of an argument")?;
-            let text = self.tokens.sources.text(name);
-            if parameters.iter().any(|other| self.tokens.sources.text(*other) == text) {
+            let text = self.text(name);
+            if parameters.iter().any(|other| self.text(*other) == text) {
                 let message = format!("two arguments have the name `{}`", shorten(text));
                 self.tokens.reports.error(name.at, message).help = "use another name".to_owned();
             }
             if parameters.len() == MAX {
                 let message = format!("more than {MAX} arguments");
-                return Err(self.fail(name.at, message, "a syscall has at most 6 arguments"));
+                return Err(Mistake::new(name.at, message, "a syscall has at most 6 arguments"));
             }
             parameters.push(name);
-            let token = self.tokens.take();
-            match token.kind {
-                TokenKind::Sign(")") => return Ok(Some(parameters)),
-                TokenKind::Sign(",") => {}
-                _ => return Err(self.unexpected(token, "`,` or `)`", &[])),
+            if self.ends(")")? {
+                return Ok(Some(parameters));
             }
         }
     }
 
     /// `ON arch` or `ON { arch, … }`
     fn guard(&mut self) -> Syntax<Option<Vec<Arch>>> {
-        if self.tokens.peek().kind != TokenKind::Keyword(Keyword::On) {
+        if !self.takes(TokenKind::Keyword(Keyword::On)) {
             return Ok(None);
         }
-        self.tokens.take();
         let mut arches = Vec::new();
-        if self.tokens.peek().kind != TokenKind::Sign("{") {
-            self.arch(&mut arches)?;
-            return Ok(Some(arches));
-        }
-        self.tokens.take();
+        let is_list = self.takes(TokenKind::Sign("{"));
         loop {
             self.arch(&mut arches)?;
-            let token = self.tokens.take();
-            match token.kind {
-                TokenKind::Sign("}") => return Ok(Some(arches)),
-                TokenKind::Sign(",") => {}
-                _ => return Err(self.unexpected(token, "`,` or `}`", &[])),
+            if !is_list || self.ends("}")? {
+                return Ok(Some(arches));
             }
         }
     }
 
     fn arch(&mut self, arches: &mut Vec<Arch>) -> Syntax<()> {
         let name = self.name("an architecture")?;
-        let text = self.tokens.sources.text(name).to_owned();
+        let text = self.text(name).to_owned();
         match arch_of_name(&text) {
             Some(arch) if arches.contains(&arch) => {
                 let message = format!("the architecture `{}` is given twice", shorten(&text));
@@ -145,10 +133,9 @@ impl Parser<'_, '_> {
             None => {
                 let known = || Arch::ALL.iter().map(|arch| arch.name());
                 let search = || nearest(&text.to_ascii_lowercase(), known());
-                let near = did_you_mean(self.tokens.reports.nearest(search));
-                let help = near.unwrap_or_else(|| {
-                    format!("the architectures are {}", known().collect::<Vec<_>>().join(", "))
-                });
+                let otherwise =
+                    format!("the architectures are {}", known().collect::<Vec<_>>().join(", "));
+                let help = did_you_mean(self.tokens.reports.nearest(search), &otherwise);
                 let message = format!("unknown architecture `{}`", shorten(&text));
                 self.tokens.reports.error(name.at, message).help = help;
             }

@@ -1,9 +1,9 @@
 //! Kafel in the [registry](crate::languages).
 
-use super::detect::is_policy;
-use super::options::ReadOptions;
-use super::read::read_with_includes;
-use super::{edit, write, write_annotated};
+use super::lexer::{KEYWORDS, Keyword};
+use super::parse::{Action, action};
+use super::read::{ReadOptions, read_with_includes};
+use super::{edit, text, write};
 use crate::annotated::AnnotatedWriter;
 use crate::files::FileErrors;
 use crate::languages::{
@@ -36,7 +36,7 @@ const WRITER: Writer = Writer {
 };
 
 const ANNOTATED: AnnotatedWriter = AnnotatedWriter {
-    write: write_annotated::write,
+    write: text::write,
     has_numbers: true,
     is_unit: false,
     for_one_arch: true,
@@ -69,4 +69,61 @@ fn read(
     };
     let mut include = |name: &str, from: Option<&str>| files.include(name, from);
     Ok(ReadSource::of(read_with_includes(input.text(), &options, &mut include)?))
+}
+
+/// Whether a text begins as a policy: after comments and directives, with a keyword and what may follow it.
+pub(super) fn is_policy(text: &[u8]) -> bool {
+    let mut rest = text.trim_ascii_start();
+    loop {
+        let skipped = if rest.starts_with(b"//") || rest.starts_with(b"#") {
+            rest.iter().position(|byte| *byte == b'\n')
+        } else if let Some(comment) = rest.strip_prefix(b"/*") {
+            comment.windows(2).position(|end| end == b"*/").map(|at| at + 4)
+        } else {
+            break;
+        };
+        let Some(after) = skipped.and_then(|at| rest.get(at..)) else { return false };
+        rest = after.trim_ascii_start();
+    }
+    KEYWORDS.iter().any(|(word, keyword)| {
+        let after = rest.strip_prefix(word.as_bytes()).and_then(<[u8]>::first).copied();
+        let is_blank = after.is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'));
+        match (keyword, action(*keyword)) {
+            (_, Some(Action::Plain(_))) => is_blank || after == Some(b'{'),
+            (_, Some(Action::WithNumber(_))) => is_blank || after == Some(b'('),
+            (Keyword::Policy | Keyword::Use | Keyword::Default, None) => is_blank,
+            _ => false,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policies_begin_with_a_keyword() {
+        for policy in [
+            "POLICY a {}",
+            "// x\n/* y */ #define A 1\nUSE a DEFAULT KILL",
+            "ALLOW{read}",
+            "#include \"x\"\nERRNO(1) { read }",
+            "DEFAULT KILL",
+        ] {
+            assert!(is_policy(policy.as_bytes()), "{policy}");
+        }
+        for text in [
+            "",
+            "#define A 1",
+            "#",
+            "LOG: ret #0",
+            "ret ALLOW",
+            "// ALLOW",
+            "{ 0x20, 0, 0, 0 }",
+            "ALLOWED x",
+            "/* POLICY a {}",
+        ] {
+            assert!(!is_policy(text.as_bytes()), "{text}");
+        }
+    }
 }

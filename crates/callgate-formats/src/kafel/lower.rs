@@ -1,20 +1,19 @@
 //! Resolves names: from the filters of a policy to numbers and conditions for one architecture.
 
-use super::arguments::{Deviation, deviation, own_argument};
-use super::evaluate::{Context, Stop, evaluate};
+use std::collections::HashSet;
+
+use super::lexer::{Mistake, Syntax};
 use super::model::{Filter, Item, ItemKind, Model, Statement, Syscall};
-use super::names::{internal_names, name_in_table};
-use super::progress::Progress;
-use super::width::width_warning;
-use super::word::Word;
-use crate::diagnostics::quote::shorten;
+use super::names::{Deviation, deviation, internal_names, name_in_table, own_argument};
+use super::word::{Word, width_warning};
+use crate::diagnostics::quote::{did_you_mean, shorten};
 use crate::included::{Place, Reports, Sources, Span};
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::syscalls::{Argument, facts, is_known_name, known_names};
 use callgate_bpf::{SyscallTable, constants};
 use callgate_core::Arch;
 use callgate_core::policy::{Cmp, Condition};
-use callgate_core::template::Symbol;
+use callgate_core::template::{Symbol, VariableList};
 
 /// A rule for one architecture.
 pub(super) struct Lowered {
@@ -28,20 +27,12 @@ pub(super) type LoweredFilters = Vec<Option<Lowered>>;
 
 /// Resolves names for one architecture.
 pub(super) struct Lowering<'a> {
-    sources: &'a Sources,
-    reports: &'a mut Reports,
-    progress: &'a mut Progress,
+    pub(super) sources: &'a Sources,
+    pub(super) reports: &'a mut Reports,
+    pub(super) progress: &'a mut Progress,
 }
 
-impl<'a> Lowering<'a> {
-    pub(super) fn new(
-        sources: &'a Sources,
-        reports: &'a mut Reports,
-        progress: &'a mut Progress,
-    ) -> Lowering<'a> {
-        Lowering { sources, reports, progress }
-    }
-
+impl Lowering<'_> {
     /// The rules of all policies, also of those that are not used: Kafel checks them, too.
     pub(super) fn model(&mut self, model: &Model, arch: Arch) -> LoweredFilters {
         let mut lowered = LoweredFilters::new();
@@ -78,10 +69,10 @@ impl<'a> Lowering<'a> {
         };
         self.check_name(filter, arch, nr, name);
         let mut resolver = Resolver { lowering: self, filter, arch, syscall: name };
-        match evaluate(&filter.condition, &mut resolver) {
+        match resolver.evaluate(&filter.condition) {
             Ok(when) => Some(Lowered { nr, when }),
-            Err(Stop { at, message, help }) => {
-                self.error(at.at, message, help);
+            Err(Mistake { at, message, help }) => {
+                self.error(at, message, help);
                 None
             }
         }
@@ -139,10 +130,7 @@ impl<'a> Lowering<'a> {
         } else {
             let search = || nearest(name, known_names().chain(internal_names()));
             let near = self.reports.nearest(search);
-            let help = match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "use a name as in syscalls(2), or SYSCALL[n]".to_owned(),
-            };
+            let help = did_you_mean(near, "use a name as in syscalls(2), or SYSCALL[n]");
             (format!("unknown syscall `{shown}`"), help)
         };
         self.error(at.at, message, help);
@@ -162,7 +150,7 @@ impl<'a> Lowering<'a> {
 }
 
 /// Resolves the operands of one filter.
-struct Resolver<'l, 'a> {
+pub(super) struct Resolver<'l, 'a> {
     lowering: &'l mut Lowering<'a>,
     filter: &'l Filter,
     arch: Arch,
@@ -170,8 +158,9 @@ struct Resolver<'l, 'a> {
     syscall: Option<&'l str>,
 }
 
-impl Context for Resolver<'_, '_> {
-    fn operand(&mut self, item: Item) -> Result<Word, Stop> {
+impl Resolver<'_, '_> {
+    /// The value of an operand.
+    pub(super) fn operand(&mut self, item: Item) -> Syntax<Word> {
         let sources = self.lowering.sources;
         let name = sources.text(item.at);
         match item.kind {
@@ -193,41 +182,47 @@ impl Context for Resolver<'_, '_> {
                     Ok(word)
                 }
                 Some(Err(_)) | None if constants::is_name(name) => self.constant(item.at, name),
-                Some(Err((message, help))) => Err(Stop { at: item.at, message, help }),
+                Some(Err((message, help))) => Err(Mistake::new(item.at.at, message, help)),
                 None => Err(self.undefined(item.at, name)),
             },
         }
     }
 
-    fn variable(&mut self, item: Item) -> Result<Symbol, Stop> {
+    /// The symbol of a variable.
+    pub(super) fn variable(&mut self, item: Item) -> Syntax<Symbol> {
         let name = self.lowering.sources.text(item.at).trim_start_matches('$');
         let ItemKind::Variable { addend, is_complement } = item.kind else {
             return Err(self.undefined(item.at, name));
         };
-        let symbol = self.lowering.progress.variables.symbol(name).map_err(|error| Stop {
-            at: item.at,
-            message: error.to_string(),
-            help: "use fewer variables, with shorter names".to_owned(),
+        let symbol = self.lowering.progress.variables.symbol(name).map_err(|error| {
+            Mistake::new(item.at.at, error.to_string(), "use fewer variables, with shorter names")
         })?;
         let symbol = symbol.plus(addend);
         Ok(if is_complement { symbol.complement() } else { symbol })
     }
 
-    fn compared_with_variable(&mut self, at: Span, symbol: Symbol, wide: bool) -> Result<(), Stop> {
+    /// Looks at a comparison with a variable, and whether it looks at 64 bits.
+    pub(super) fn compared_with_variable(
+        &mut self,
+        at: Span,
+        symbol: Symbol,
+        wide: bool,
+    ) -> Syntax<()> {
         if wide {
             self.lowering.progress.variables.widen(symbol);
         }
         self.lowering.progress.count_tests(at, 1)
     }
 
-    fn compared(
+    /// Looks at a comparison and its condition.
+    pub(super) fn compared(
         &mut self,
         at: Span,
         left: &Word,
         cmp: Cmp,
         right: &Word,
         condition: &Condition,
-    ) -> Result<(), Stop> {
+    ) -> Syntax<()> {
         self.lowering.progress.count(at, condition)?;
         let arch = self.arch;
         if let Some((message, help)) = width_warning(arch, left, cmp, right) {
@@ -248,9 +243,7 @@ impl Context for Resolver<'_, '_> {
         }
         Ok(())
     }
-}
 
-impl Resolver<'_, '_> {
     /// The argument of a name, or why it has no place; `None` if no argument has the name.
     fn argument(&self, name: &str) -> Option<Result<Word, (String, String)>> {
         if let Some(parameters) = &self.filter.parameters {
@@ -313,17 +306,17 @@ impl Resolver<'_, '_> {
         self.lowering.warn(at.at, "table", message, help);
     }
 
-    fn constant(&mut self, at: Span, name: &str) -> Result<Word, Stop> {
-        constants::value(self.arch, name).map(Word::Number).ok_or_else(|| Stop {
-            at,
-            message: format!("the constant `{}` does not exist on {}", shorten(name), self.arch),
-            help: "give a number, or restrict the rule with ON".to_owned(),
+    fn constant(&mut self, at: Span, name: &str) -> Syntax<Word> {
+        constants::value(self.arch, name).map(Word::Number).ok_or_else(|| {
+            let message =
+                format!("the constant `{}` does not exist on {}", shorten(name), self.arch);
+            Mistake::new(at.at, message, "give a number, or restrict the rule with ON")
         })
     }
 
-    fn undefined(&mut self, at: Span, name: &str) -> Stop {
+    fn undefined(&mut self, at: Span, name: &str) -> Mistake {
         if self.lowering.reports.is_full() {
-            return Stop { at, message: String::new(), help: String::new() };
+            return Mistake::new(at.at, "", "");
         }
         let sources = self.lowering.sources;
         let parameters = self.filter.parameters.as_deref();
@@ -357,6 +350,45 @@ impl Resolver<'_, '_> {
         };
         let message =
             format!("`{}` is neither an argument of {what} nor a constant", shorten(name));
-        Stop { at, message, help }
+        Mistake::new(at.at, message, help)
+    }
+}
+
+/// The maximum number of tests in all conditions. A comparison of six arguments with each other has up to 2,000.
+const MAX_TESTS: usize = 1_000_000;
+
+/// What was done for all architectures so far.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// Places and kinds of messages, which are given once, not per architecture.
+    warned: HashSet<(Place, &'static str)>,
+    /// The variables of all architectures.
+    pub(super) variables: VariableList,
+    /// The tests of all conditions.
+    tests: usize,
+}
+
+impl Progress {
+    /// Counts the tests of a comparison.
+    fn count(&mut self, at: Span, condition: &Condition) -> Syntax<()> {
+        let mut tests = 0;
+        condition.for_each_test(&mut |_| tests += 1);
+        self.count_tests(at, tests)
+    }
+
+    /// Counts this number of tests.
+    fn count_tests(&mut self, at: Span, tests: usize) -> Syntax<()> {
+        self.tests += tests;
+        if !self.is_full() {
+            return Ok(());
+        }
+        let message = format!("the comparisons have more than {MAX_TESTS} tests of arguments");
+        let help = "compare fewer arguments with each other, or give fewer architectures";
+        Err(Mistake::new(at.at, message, help))
+    }
+
+    /// Whether the limit is exceeded, so that no more conditions are made.
+    fn is_full(&self) -> bool {
+        self.tests > MAX_TESTS
     }
 }

@@ -25,35 +25,22 @@
 //! and 150,000 comparisons with 1,000,000 tests of arguments (counted for each architecture), 1,000,000 parts of
 //! expressions, 200 levels of nested `&&` and `||`.
 
-mod action;
-mod arguments;
 mod condition;
-mod detect;
 mod edit;
 mod evaluate;
-mod expression;
 mod filter;
 mod language;
 mod lexer;
 mod lower;
 mod model;
 pub mod names;
-mod options;
 mod parse;
-mod progress;
 mod read;
-mod rules;
 mod text;
-mod threshold;
-mod tokens;
-mod width;
 mod word;
 mod write;
-mod write_annotated;
-mod write_expression;
 
 pub use crate::included::{Included, Includes};
-pub use arguments::has_argument;
 pub use language::LANGUAGE;
-pub use options::ReadOptions;
-pub use read::{read, read_with_includes};
+pub use names::has_argument;
+pub use read::{ReadOptions, read, read_with_includes};

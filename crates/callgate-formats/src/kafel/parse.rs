@@ -4,15 +4,13 @@
 
 use std::collections::HashMap;
 
-use super::expression::Expression;
-use super::lexer::{ACTIONS, Keyword, Token, TokenKind};
-use super::model::{Item, ItemKind, Model, PolicyBody, Statement};
-use super::tokens::Tokens;
-use crate::diagnostics::quote::shorten;
+use super::lexer::{KEYWORDS, Keyword, Mistake, Syntax, Token, TokenKind, Tokens};
+use super::model::{Expression, Item, ItemKind, Model, PolicyBody, Statement};
+use crate::diagnostics::quote::{did_you_mean, shorten};
 use crate::included::{OTHER, Place, Span};
 use callgate_bpf::constants;
 use callgate_bpf::suggest::nearest;
-use callgate_core::Verdict;
+use callgate_core::{Verdict, errno_number};
 
 /// The maximum number of rules.
 pub(super) const MAX_RULES: usize = 1_000_000;
@@ -20,12 +18,6 @@ pub(super) const MAX_RULES: usize = 1_000_000;
 const MAX_ITEMS: usize = 1_000_000;
 /// The maximum number of policies that are compared with an unknown one.
 const MAX_SIMILAR: usize = 1000;
-
-/// The result of a part of the grammar. The error was reported.
-pub(super) type Syntax<T> = Result<T, Reported>;
-
-/// A syntax error was reported.
-pub(super) struct Reported;
 
 /// A `#define`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +57,8 @@ impl<'a, 'i> Parser<'a, 'i> {
     /// Parses everything. Returns the model, the tokens with the messages, and whether the syntax is right.
     pub(super) fn parse(mut self) -> (Model, Tokens<'a, 'i>, bool) {
         while self.tokens.peek().kind != TokenKind::End {
-            if self.top_level().is_err() {
+            if let Err(mistake) = self.top_level() {
+                self.tokens.report(mistake);
                 self.is_broken = true;
                 self.recover();
             }
@@ -110,12 +103,11 @@ impl<'a, 'i> Parser<'a, 'i> {
                 Ok(())
             }
             TokenKind::Sign(",") => {
-                Err(self.fail(token.span.at, "`,` without a statement before it", "remove it"))
+                Err(Mistake::new(token.span.at, "`,` without a statement before it", "remove it"))
             }
             _ => {
                 let mut statements = self.statement()?;
-                while self.tokens.peek().kind == TokenKind::Sign(",") {
-                    self.tokens.take();
+                while self.takes(TokenKind::Sign(",")) {
                     statements.append(&mut self.statement()?);
                 }
                 if let Some(main) = self.model.policies.first_mut() {
@@ -129,9 +121,9 @@ impl<'a, 'i> Parser<'a, 'i> {
     /// `#define NAME VALUE`, after the `#`.
     fn definition(&mut self, at: Place) -> Syntax<()> {
         let token = self.tokens.take();
-        if self.tokens.sources.text(token.span) == "include" {
+        if self.text(token.span) == "include" {
             let message = "Kafel knows `#include` only without a blank between `#` and `include`";
-            return Err(self.fail(at, message, "write #include \"FILE\""));
+            return Err(Mistake::new(at, message, "write #include \"FILE\""));
         }
         if token.kind != TokenKind::Keyword(Keyword::Define) {
             return Err(self.unexpected(
@@ -142,7 +134,7 @@ impl<'a, 'i> Parser<'a, 'i> {
         }
         let name = self.name("the defined name")?;
         let token = self.tokens.take();
-        let word = self.tokens.sources.text(token.span).to_owned();
+        let word = self.text(token.span).to_owned();
         let value = match token.kind {
             TokenKind::Number(value) => Definition::Number(value),
             TokenKind::Name => match self.definitions.get(&word) {
@@ -150,16 +142,14 @@ impl<'a, 'i> Parser<'a, 'i> {
                 None if constants::is_name(&word) => Definition::Constant(token.span),
                 None => {
                     let message = format!("`{}` is not a number", shorten(&word));
-                    let help = did_you_mean(
-                        self.tokens.reports.nearest(|| constants::nearest_name(&word)),
-                    )
-                    .unwrap_or_else(|| "give a number or a constant of the kernel".to_owned());
-                    return Err(self.fail(token.span.at, message, help));
+                    let near = self.tokens.reports.nearest(|| constants::nearest_name(&word));
+                    let help = did_you_mean(near, "give a number or a constant of the kernel");
+                    return Err(Mistake::new(token.span.at, message, help));
                 }
             },
             _ => return Err(self.unexpected(token, "a number", &[])),
         };
-        let text = self.tokens.sources.text(name).to_owned();
+        let text = self.text(name).to_owned();
         match self.definitions.get(&text).copied() {
             Some((first, place)) if !self.is_same(first, value) => {
                 let message = format!("`{}` has another value at {OTHER}", shorten(&text));
@@ -175,9 +165,7 @@ impl<'a, 'i> Parser<'a, 'i> {
     fn is_same(&self, a: Definition, b: Definition) -> bool {
         match (a, b) {
             (Definition::Number(a), Definition::Number(b)) => a == b,
-            (Definition::Constant(a), Definition::Constant(b)) => {
-                self.tokens.sources.text(a) == self.tokens.sources.text(b)
-            }
+            (Definition::Constant(a), Definition::Constant(b)) => self.text(a) == self.text(b),
             _ => false,
         }
     }
@@ -204,7 +192,7 @@ impl<'a, 'i> Parser<'a, 'i> {
                     TokenKind::Sign(",") => {
                         self.tokens.take();
                         if self.tokens.peek().kind == TokenKind::Sign("}") {
-                            return Err(self.fail(token.span.at, "`,` before `}`", "remove it"));
+                            return Err(Mistake::new(token.span.at, "`,` before `}`", "remove it"));
                         }
                         statements.append(&mut self.statement()?);
                     }
@@ -215,7 +203,7 @@ impl<'a, 'i> Parser<'a, 'i> {
             }
         }
         self.tokens.take();
-        let text = self.tokens.sources.text(name).to_owned();
+        let text = self.text(name).to_owned();
         let first = self.policies.get(&text).and_then(|index| self.model.policies.get(*index));
         if let Some(first) = first.and_then(|policy| policy.name) {
             let message = format!("policy `{}` is already defined at {OTHER}", shorten(&text));
@@ -228,27 +216,21 @@ impl<'a, 'i> Parser<'a, 'i> {
         Ok(())
     }
 
-    fn missing_comma(&mut self, token: Token) -> Reported {
-        let word = self.tokens.sources.text(token.span).to_owned();
-        self.fail(
-            token.span.at,
-            format!("missing `,` before `{word}`"),
-            "statements of a policy are separated by commas",
-        )
+    fn missing_comma(&self, token: Token) -> Mistake {
+        let message = format!("missing `,` before `{}`", self.text(token.span));
+        Mistake::new(token.span.at, message, "statements of a policy are separated by commas")
     }
 
     /// `USE name` (more names may follow), or a block.
     fn statement(&mut self) -> Syntax<Vec<Statement>> {
-        let token = self.tokens.peek();
-        if token.kind != TokenKind::Keyword(Keyword::Use) {
+        if !self.takes(TokenKind::Keyword(Keyword::Use)) {
             let verdict = self.action()?;
             return Ok(vec![self.block(verdict)?]);
         }
-        self.tokens.take();
         let mut statements = Vec::new();
         loop {
             let name = self.name("the name of a policy")?;
-            let text = self.tokens.sources.text(name).to_owned();
+            let text = self.text(name).to_owned();
             match self.policies.get(&text) {
                 Some(policy) => statements.push(Statement::Use { policy: *policy, at: name.at }),
                 // The policy may be missing because of a syntax error.
@@ -259,8 +241,8 @@ impl<'a, 'i> Parser<'a, 'i> {
                     let Tokens { sources, reports, .. } = &mut self.tokens;
                     let names = self.model.policies.iter().filter_map(|policy| policy.name);
                     let known = names.take(MAX_SIMILAR).map(|name| sources.text(name));
-                    let help = did_you_mean(reports.nearest(|| nearest(&text, known)))
-                        .unwrap_or_else(|| "define it before it is used".to_owned());
+                    let near = reports.nearest(|| nearest(&text, known));
+                    let help = did_you_mean(near, "define it before it is used");
                     self.tokens.reports.error(name.at, message).help = help;
                 }
             }
@@ -277,8 +259,7 @@ impl<'a, 'i> Parser<'a, 'i> {
     fn block(&mut self, verdict: Verdict) -> Syntax<Statement> {
         self.expect("{")?;
         let mut filters = Vec::new();
-        if self.tokens.peek().kind == TokenKind::Sign("}") {
-            self.tokens.take();
+        if self.takes(TokenKind::Sign("}")) {
             return Ok(Statement::Block { verdict, filters });
         }
         loop {
@@ -287,16 +268,14 @@ impl<'a, 'i> Parser<'a, 'i> {
             match token.kind {
                 TokenKind::Sign("}") => return Ok(Statement::Block { verdict, filters }),
                 TokenKind::Sign(",") if self.tokens.peek().kind == TokenKind::Sign("}") => {
-                    return Err(self.fail(token.span.at, "`,` before `}`", "remove it"));
+                    return Err(Mistake::new(token.span.at, "`,` before `}`", "remove it"));
                 }
                 TokenKind::Sign(",") => {}
                 TokenKind::Name => {
-                    let word = shorten(self.tokens.sources.text(token.span));
-                    return Err(self.fail(
-                        token.span.at,
-                        format!("missing `,` before `{word}`"),
-                        "syscalls are separated by commas",
-                    ));
+                    let word = shorten(self.text(token.span));
+                    let message = format!("missing `,` before `{word}`");
+                    let help = "syscalls are separated by commas";
+                    return Err(Mistake::new(token.span.at, message, help));
                 }
                 _ => return Err(self.unexpected(token, "`,` or `}`", &[])),
             }
@@ -306,50 +285,37 @@ impl<'a, 'i> Parser<'a, 'i> {
     /// `{ expression }`
     pub(super) fn condition(&mut self) -> Syntax<Vec<Item>> {
         let mut expression = Expression::default();
-        if self.tokens.peek().kind != TokenKind::Sign("{") {
+        if !self.takes(TokenKind::Sign("{")) {
             return Ok(Vec::new());
         }
-        self.tokens.take();
         loop {
             let token = self.tokens.take();
-            let added = match token.kind {
+            match token.kind {
                 TokenKind::Number(value) => {
-                    expression.operand(Item { kind: ItemKind::Number(value), at: token.span })
+                    expression.operand(Item { kind: ItemKind::Number(value), at: token.span })?;
                 }
                 TokenKind::Name => {
-                    let definition = self.definitions.get(self.tokens.sources.text(token.span));
+                    let definition = self.definitions.get(self.text(token.span));
                     let kind = match definition {
                         Some((Definition::Number(value), _)) => ItemKind::Defined(*value),
                         Some((Definition::Constant(name), _)) => ItemKind::Constant(*name),
                         None => ItemKind::Name,
                     };
-                    expression.operand(Item { kind, at: token.span })
+                    expression.operand(Item { kind, at: token.span })?;
                 }
                 TokenKind::Variable { addend, is_complement } => {
                     let kind = ItemKind::Variable { addend, is_complement };
-                    expression.operand(Item { kind, at: token.span })
+                    expression.operand(Item { kind, at: token.span })?;
                 }
                 TokenKind::Sign("}") if expression.is_empty() => return Ok(Vec::new()),
-                TokenKind::Sign("}") => {
-                    let items = expression.finish(token.span);
-                    return items.map_err(|mistake| {
-                        self.fail(mistake.at.at, mistake.message, mistake.help)
-                    });
-                }
-                TokenKind::Sign(_) => match expression.sign(token) {
-                    Ok(true) => Ok(()),
-                    Ok(false) => return Err(self.unexpected(token, "an expression or `}`", &[])),
-                    Err(mistake) => Err(mistake),
-                },
+                TokenKind::Sign("}") => return expression.finish(token.span),
+                TokenKind::Sign(_) if expression.sign(token)? => {}
                 _ => return Err(self.unexpected(token, "an expression or `}`", &[])),
-            };
-            added.map_err(|mistake| self.fail(mistake.at.at, mistake.message, mistake.help))?;
+            }
             self.items += 1;
             if self.items > MAX_ITEMS {
-                return Err(self.stop(
-                    token.span.at,
-                    format!("the expressions have more than {MAX_ITEMS} parts"),
-                ));
+                let message = format!("the expressions have more than {MAX_ITEMS} parts");
+                return Err(self.stop(token.span.at, message));
             }
         }
     }
@@ -360,9 +326,9 @@ impl<'a, 'i> Parser<'a, 'i> {
         match token.kind {
             TokenKind::Name => Ok(token.span),
             TokenKind::Keyword(_) => {
-                let word = self.tokens.sources.text(token.span).to_owned();
+                let word = self.text(token.span).to_owned();
                 let message = format!("expected {what}, but found the keyword `{word}`");
-                Err(self.fail(token.span.at, message, "use another name"))
+                Err(Mistake::new(token.span.at, message, "use another name"))
             }
             _ => Err(self.unexpected(token, what, &[])),
         }
@@ -377,48 +343,152 @@ impl<'a, 'i> Parser<'a, 'i> {
         Err(self.unexpected(token, &format!("`{sign}`"), &[]))
     }
 
-    pub(super) fn expected_action(&mut self) -> Reported {
+    fn expected_action(&mut self) -> Mistake {
         let token = self.tokens.peek();
-        let known: Vec<&str> = [ACTIONS, &["POLICY", "USE", "DEFAULT"]].concat();
+        let actions = KEYWORDS.iter().filter(|(_, keyword)| action(*keyword).is_some());
+        let others = ["POLICY", "USE", "DEFAULT"];
+        let known: Vec<&str> = actions.map(|(word, _)| *word).chain(others).collect();
         self.unexpected(token, "an action such as ALLOW, or USE, POLICY or DEFAULT", &known)
     }
 
-    /// Reports a token that is not what must stand there.
-    pub(super) fn unexpected(&mut self, token: Token, wanted: &str, known: &[&str]) -> Reported {
+    /// The error for a token that is not what must stand there.
+    pub(super) fn unexpected(&mut self, token: Token, wanted: &str, known: &[&str]) -> Mistake {
         let found = match token.kind {
             TokenKind::End => "the end of the text".to_owned(),
-            _ => format!("`{}`", shorten(self.tokens.sources.text(token.span))),
+            _ => format!("`{}`", shorten(self.text(token.span))),
         };
-        let text = self.tokens.sources.text(token.span).to_owned();
+        let text = self.text(token.span).to_owned();
         let search = || {
             nearest(&text.to_ascii_uppercase(), known.iter().copied())
                 .or_else(|| nearest(&text, known.iter().copied()))
         };
         let near = (!known.is_empty()).then(|| self.tokens.reports.nearest(search)).flatten();
-        let help = did_you_mean(near).unwrap_or_default();
-        self.fail(token.span.at, format!("expected {wanted}, but found {found}"), help)
+        let help = did_you_mean(near, "");
+        Mistake::new(token.span.at, format!("expected {wanted}, but found {found}"), help)
     }
 
-    pub(super) fn fail(
-        &mut self,
-        at: Place,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) -> Reported {
-        self.tokens.reports.error(at, message).help = help.into();
-        Reported
-    }
-
-    /// Reports a limit, and ends the text.
-    pub(super) fn stop(&mut self, at: Place, message: String) -> Reported {
-        let reported = self.fail(at, message, "split the policy, or write ranges instead of lists");
+    /// The error for a limit, which ends the text.
+    pub(super) fn stop(&mut self, at: Place, message: String) -> Mistake {
         while self.tokens.peek().kind != TokenKind::End {
             self.tokens.take();
         }
-        reported
+        Mistake::new(at, message, "split the policy, or write ranges instead of lists")
+    }
+
+    /// Takes the next token if it is of this kind.
+    pub(super) fn takes(&mut self, kind: TokenKind) -> bool {
+        let is_next = self.tokens.peek().kind == kind;
+        if is_next {
+            self.tokens.take();
+        }
+        is_next
+    }
+
+    /// Takes the comma between two items or the sign at their end; whether it is the end.
+    pub(super) fn ends(&mut self, end: &'static str) -> Syntax<bool> {
+        let token = self.tokens.take();
+        match token.kind {
+            TokenKind::Sign(sign) if sign == end => Ok(true),
+            TokenKind::Sign(",") => Ok(false),
+            _ => Err(self.unexpected(token, &format!("`,` or `{end}`"), &[])),
+        }
+    }
+
+    pub(super) fn text(&self, span: Span) -> &str {
+        self.tokens.sources.text(span)
     }
 }
 
-pub(super) fn did_you_mean(near: Option<&str>) -> Option<String> {
-    near.map(|near| format!("did you mean `{near}`?"))
+/// The largest number that an action takes; the field has 16 bits.
+const MAX_DATA: u64 = 0xffff;
+/// The largest error number that the kernel returns (`MAX_ERRNO`).
+const MAX_ERRNO: u64 = 4095;
+
+impl Parser<'_, '_> {
+    /// Whether the next token starts an action.
+    fn is_action(&mut self) -> bool {
+        matches!(self.tokens.peek().kind, TokenKind::Keyword(keyword) if action(keyword).is_some())
+    }
+
+    /// An action.
+    pub(super) fn action(&mut self) -> Syntax<Verdict> {
+        let token = self.tokens.peek();
+        let TokenKind::Keyword(keyword) = token.kind else { return Err(self.expected_action()) };
+        match action(keyword) {
+            Some(Action::Plain(verdict)) => {
+                self.tokens.take();
+                Ok(verdict)
+            }
+            Some(Action::WithNumber(make)) => {
+                self.tokens.take();
+                self.expect("(")?;
+                let verdict = make(self.data(keyword)?);
+                self.expect(")")?;
+                Ok(verdict)
+            }
+            None => Err(self.expected_action()),
+        }
+    }
+
+    /// The number of an action.
+    fn data(&mut self, keyword: Keyword) -> Syntax<u16> {
+        let token = self.tokens.take();
+        let word = self.text(token.span).to_owned();
+        let value = match token.kind {
+            TokenKind::Number(value) => value,
+            TokenKind::Name => match (self.defined_number(&word), errno_number(&word)) {
+                (Some(value), _) => value,
+                (None, Some(errno)) if keyword == Keyword::Errno => u64::from(errno),
+                (None, _) => {
+                    let shown = crate::diagnostics::quote::shorten(&word);
+                    let help = if keyword == Keyword::Errno {
+                        "give a number, the name of an error such as EPERM, or a defined name"
+                    } else {
+                        "give a number or a defined name"
+                    };
+                    let message = format!("`{shown}` is not a number");
+                    return Err(Mistake::new(token.span.at, message, help));
+                }
+            },
+            _ => {
+                let message = "missing number of the action";
+                return Err(Mistake::new(token.span.at, message, "write, for example, ERRNO(1)"));
+            }
+        };
+        if keyword == Keyword::Errno && (MAX_ERRNO + 1..=MAX_DATA).contains(&value) {
+            let message = format!(
+                "error number {value} is more than {MAX_ERRNO}, so the kernel returns {MAX_ERRNO}"
+            );
+            self.tokens.reports.warn(token.span.at, message).help =
+                format!("use a number up to {MAX_ERRNO}");
+        }
+        u16::try_from(value).or_else(|_| {
+            let message = match value as i64 {
+                negative @ ..0 => format!("the number {negative} is negative"),
+                _ => format!("the number {value} is more than {MAX_DATA}"),
+            };
+            self.tokens.reports.error(token.span.at, message).help =
+                format!("an action takes a number from 0 to {MAX_DATA}");
+            Ok(0)
+        })
+    }
+}
+
+pub(super) enum Action {
+    Plain(Verdict),
+    WithNumber(fn(u16) -> Verdict),
+}
+
+pub(super) fn action(keyword: Keyword) -> Option<Action> {
+    Some(match keyword {
+        Keyword::Allow => Action::Plain(Verdict::ALLOW),
+        Keyword::Log => Action::Plain(Verdict::LOG),
+        Keyword::UserNotif => Action::Plain(Verdict::user_notif(0)),
+        Keyword::KillProcess => Action::Plain(Verdict::KILL_PROCESS),
+        Keyword::Kill => Action::Plain(Verdict::KILL_THREAD),
+        Keyword::Errno => Action::WithNumber(Verdict::errno),
+        Keyword::Trap => Action::WithNumber(Verdict::trap),
+        Keyword::Trace => Action::WithNumber(Verdict::trace),
+        _ => return None,
+    })
 }

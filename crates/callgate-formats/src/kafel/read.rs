@@ -1,21 +1,19 @@
 //! Reader of policies: from the text to a [`Profile`].
 
-use super::lower::{Lowered, Lowering};
+use std::collections::HashMap;
+
+use super::lexer::Tokens;
+use super::lower::{Lowered, LoweredFilters, Lowering, Progress};
 use super::model::{Filter, Item, ItemKind, Model, Statement};
-use super::options::ReadOptions;
 use super::parse::{MAX_RULES, Parser};
-use super::progress::Progress;
-use super::rules::rules;
-use super::tokens::Tokens;
 use crate::diagnostics::quote::shorten;
 use crate::included::{
-    Includes, Place, Reports, Sources, Stated, check_text_size, no_files, statements,
+    Includes, OTHER, Place, Reports, Sources, Stated, check_text_size, no_files, statements,
 };
 use crate::profile::Profile;
-use crate::statements::Statements;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Topic};
-use callgate_core::policy::{Policy, Rule, Section};
-use callgate_core::{Arch, Verdict, X32_SYSCALL_BIT};
+use callgate_core::policy::{Condition, Policy, Rule, Section};
+use callgate_core::{Arch, SyscallSet, Verdict, X32_SYSCALL_BIT};
 
 /// The verdict for syscalls of other architectures, and without `DEFAULT` for those that no rule matches.
 const KILL: Verdict = Verdict::KILL_THREAD;
@@ -63,14 +61,8 @@ pub fn read_with_includes(
         Parser::new(Tokens::new(text, options.identity.as_deref(), includes)).parse();
     let (sources, mut reports) = (tokens.sources, tokens.reports);
     let lowered = if is_right { lower(&model, options, &sources, &mut reports) } else { None };
-    let failed = reports.failed();
-    let messages = reports.finish(&sources);
-    match lowered {
-        Some((policy, statements)) if !failed => {
-            Ok(Profile { warnings: messages, statements, ..Profile::of(policy) })
-        }
-        _ => Err(messages.into()),
-    }
+    let (profile, warnings) = reports.end(&sources, lowered)?;
+    Ok(Profile { warnings, ..profile })
 }
 
 /// The policy of a model. `None` only after an error was reported.
@@ -79,7 +71,7 @@ fn lower(
     options: &ReadOptions,
     sources: &Sources,
     reports: &mut Reports,
-) -> Option<(Policy, Option<Statements>)> {
+) -> Option<Profile> {
     let start = Place { source: 0, offset: 0 };
     let default = model.default.map_or(KILL, |(verdict, _)| verdict);
     let mut arches: Vec<Arch> = Vec::new();
@@ -96,7 +88,7 @@ fn lower(
     let mut ordered: Vec<(Arch, Vec<Rule>)> = Vec::new();
     let mut stated: Vec<Stated> = Vec::new();
     for (index, arch) in arches.into_iter().enumerate() {
-        let lowered = Lowering::new(sources, reports, &mut progress).model(model, arch);
+        let lowered = Lowering { sources, reports, progress: &mut progress }.model(model, arch);
         // What has no effect is reported for the first architecture.
         let mut unused = Reports::default();
         let to = if index == 0 { &mut *reports } else { &mut unused };
@@ -137,7 +129,7 @@ fn lower(
     let statements =
         options.statements.then(|| statements(sources, stated, model.default.map(|(_, at)| at)));
     match Policy::with_variables(sections, KILL, progress.variables.into_variables()) {
-        Ok(policy) => Some((policy, statements)),
+        Ok(policy) => Some(Profile { statements, ..Profile::of(policy) }),
         Err(error) => {
             reports.error(start, error.to_string()).help = "give --arch".to_owned();
             None
@@ -212,5 +204,125 @@ fn report_unused(model: &Model, used: &[bool], sources: &Sources, reports: &mut 
             let message = format!("policy `{}` is not used", shorten(sources.text(name)));
             reports.warn(name.at, message).help = "add USE with its name, or remove it".to_owned();
         }
+    }
+}
+
+/// What a policy is read for.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// The architectures of the filter, at least one. A syscall that one of them lacks is an error, unless the policy
+    /// restricts it with `ON`.
+    pub arches: Vec<Arch>,
+    /// Tells the policy from its included files, as [`Included::identity`](super::Included::identity); `None` if it is not
+    /// known.
+    pub identity: Option<String>,
+    /// Whether the result has [`statements`](crate::Profile::statements).
+    pub statements: bool,
+}
+
+impl ReadOptions {
+    /// Reads for one architecture.
+    pub fn new(arch: Arch) -> ReadOptions {
+        ReadOptions::for_arches(vec![arch])
+    }
+
+    /// Reads for these architectures.
+    pub fn for_arches(arches: Vec<Arch>) -> ReadOptions {
+        ReadOptions { arches, identity: None, statements: false }
+    }
+}
+
+/// The rules of the top level, with those of the used policies at the place of their first `USE`. The second result
+/// tells which policies are used. `stated` gets each rule, with its filter and its verdict.
+pub(super) fn rules(
+    model: &Model,
+    mut lowered: LoweredFilters,
+    sources: &Sources,
+    reports: &mut Reports,
+    mut stated: impl FnMut(&Filter, &Lowered, Verdict),
+) -> (Vec<Rule>, Vec<bool>) {
+    let mut used: Vec<Option<Place>> = vec![None; model.policies.len()];
+    let mut list = List::default();
+    // Policies that are being read, with the next statement; the innermost last.
+    let mut open = vec![(0, 0)];
+    while let Some((policy, next)) = open.last_mut() {
+        let (policy, statement) = (*policy, std::mem::replace(next, *next + 1));
+        match model.policies.get(policy).and_then(|body| body.statements.get(statement)) {
+            None => drop(open.pop()),
+            Some(Statement::Use { policy: inner, at }) => match used.get_mut(*inner) {
+                Some(Some(first)) => {
+                    let message =
+                        format!("this policy is already used at {OTHER}, so it has no effect here");
+                    reports.warn_with(*at, *first, message).help = "remove it".to_owned();
+                }
+                Some(first) => {
+                    *first = Some(*at);
+                    open.push((*inner, 0));
+                }
+                None => {}
+            },
+            Some(Statement::Block { verdict, filters }) => {
+                for filter in filters {
+                    let rule = lowered.get_mut(filter.index).and_then(Option::take);
+                    let Some(rule) = rule else { continue };
+                    stated(filter, &rule, *verdict);
+                    if let Some(first) = list.decided.get(&rule.nr) {
+                        let name = shorten(sources.text(filter.at));
+                        let message = format!(
+                            "`{name}` has no effect here: the rule at {OTHER} decides every call"
+                        );
+                        let warning = reports.warn_with(filter.at.at, *first, message);
+                        warning.help = "remove one of the two rules".to_owned();
+                        warning.topic = Some(Topic::Overruled);
+                        continue;
+                    }
+                    list.add(rule, *verdict, filter.at.at);
+                }
+            }
+        }
+    }
+    (list.finish(), used.iter().map(Option::is_some).collect())
+}
+
+/// Rules; unconditional ones with the same verdict are joined.
+#[derive(Default)]
+struct List {
+    rules: Vec<Rule>,
+    /// The syscalls for which a rule without a condition exists, and its place.
+    decided: HashMap<u32, Place>,
+    /// Numbers with one verdict that are not yet a rule.
+    open: Option<(Verdict, Vec<u32>)>,
+}
+
+impl List {
+    fn add(&mut self, rule: Lowered, verdict: Verdict, at: Place) {
+        if rule.when == Condition::never() {
+            return;
+        }
+        if !rule.when.is_always() {
+            self.close();
+            self.rules.push(Rule { syscalls: SyscallSet::one(rule.nr), when: rule.when, verdict });
+            return;
+        }
+        self.decided.insert(rule.nr, at);
+        match &mut self.open {
+            Some((same, numbers)) if *same == verdict => numbers.push(rule.nr),
+            _ => {
+                self.close();
+                self.open = Some((verdict, vec![rule.nr]));
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some((verdict, numbers)) = self.open.take() {
+            let syscalls = numbers.into_iter().collect();
+            self.rules.push(Rule { syscalls, when: Condition::always(), verdict });
+        }
+    }
+
+    fn finish(mut self) -> Vec<Rule> {
+        self.close();
+        self.rules
     }
 }

@@ -3,7 +3,10 @@
 //! `&` and `|` work on bits, so bit i of an expression depends only on bit i of the six arguments. It is a table with
 //! 64 entries, one for each combination of these bits, and fits in a `u64`.
 
-use callgate_core::policy::{Condition, Field, Test};
+use std::cmp::Ordering;
+
+use callgate_core::Arch;
+use callgate_core::policy::{Cmp, Condition, Field, Test};
 
 /// The number of arguments.
 const ARGS: u8 = 6;
@@ -93,7 +96,7 @@ impl BitFn {
 }
 
 /// A test of one bit of an argument.
-pub(super) fn bit_test(argument: u8, bit: u32, is_set: bool) -> Condition {
+fn bit_test(argument: u8, bit: u32, is_set: bool) -> Condition {
     masked(argument, true, 1 << bit, u64::from(is_set) << bit)
 }
 
@@ -146,12 +149,12 @@ impl Word {
         self.has_wide_argument() || self.wide_number().is_some()
     }
 
-    pub(super) fn has_wide_argument(&self) -> bool {
+    fn has_wide_argument(&self) -> bool {
         matches!(self, Word::Bits(word) if word.has_wide_argument)
     }
 
     /// The number with more than 32 bits that it is, or that it is combined with.
-    pub(super) fn wide_number(&self) -> Option<u64> {
+    fn wide_number(&self) -> Option<u64> {
         match self {
             Word::Number(number) => Some(*number).filter(|number| *number > u64::from(u32::MAX)),
             Word::Bits(word) => word.wide_number,
@@ -159,7 +162,7 @@ impl Word {
     }
 
     /// The upper 32 bits where those of all arguments are 0, as in registers with 32 bits.
-    pub(super) fn high_half(&self) -> u32 {
+    fn high_half(&self) -> u32 {
         let high = (32..64).map(|index| self.bit(index).without_arguments());
         (0..).zip(high).fold(0, |half, (index, bit)| half | u32::from(bit) << index)
     }
@@ -190,6 +193,71 @@ impl Word {
                 }))
             }
         }
+    }
+}
+
+// Warnings about comparisons with numbers of more than 32 bits.
+//
+// Kafel compares 64 bits if a number has more than 32, also if the arguments have 32. A negative number has 64. Then:
+//
+// - on architectures with 32-bit registers, the high half of an argument is 0, so the numbers alone may decide;
+// - elsewhere, the kernel ignores the high half of such an argument, but the filter does not.
+
+/// The message about a comparison and what to do; `None` if there is nothing to report.
+pub(super) fn width_warning(
+    arch: Arch,
+    left: &Word,
+    cmp: Cmp,
+    right: &Word,
+) -> Option<(String, String)> {
+    if matches!((left, right), (Word::Number(_), Word::Number(_))) {
+        return None;
+    }
+    let number = left.wide_number().or(right.wide_number())?;
+    let message = if !arch.has_wide_registers() {
+        let order = left.high_half().cmp(&right.high_half());
+        let always = if decided(cmp, order)? { "true" } else { "false" };
+        format!(
+            "{number:#x} has more than the 32 bits of registers on {arch}, so that this comparison is always {always}"
+        )
+    } else if left.has_wide_argument() || right.has_wide_argument() {
+        return None;
+    } else {
+        format!(
+            "{number:#x} has more than the 32 bits of the argument, so that Kafel compares all 64 bits of the register"
+        )
+    };
+    Some((message, help(arch, left, cmp, right, number)))
+}
+
+/// The result of a comparison if the high halves decide it.
+fn decided(cmp: Cmp, high: Ordering) -> Option<bool> {
+    if high == Ordering::Equal {
+        return None;
+    }
+    Some(match cmp {
+        Cmp::Eq => false,
+        Cmp::Ne => true,
+        Cmp::Lt | Cmp::Le => high == Ordering::Less,
+        Cmp::Gt | Cmp::Ge => high == Ordering::Greater,
+    })
+}
+
+fn help(arch: Arch, left: &Word, cmp: Cmp, right: &Word, number: u64) -> String {
+    let why = if arch.has_wide_registers() {
+        "the kernel ignores the high half"
+    } else {
+        "registers have no high half"
+    };
+    let is_equality = matches!(cmp, Cmp::Eq | Cmp::Ne);
+    let is_only_one = left.wide_number().is_none() || right.wide_number().is_none();
+    match i32::try_from(number as i64) {
+        // Without the copies of its sign, the number is the one that the kernel sees.
+        Ok(low) if is_equality && is_only_one => format!("write {low:#x}: {why}"),
+        Ok(low) if is_only_one => {
+            format!("comparisons are unsigned; write {low:#x} if that is meant: {why}")
+        }
+        _ => format!("use numbers with at most 32 bits: {why}"),
     }
 }
 

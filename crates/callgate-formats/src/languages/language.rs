@@ -14,19 +14,19 @@ use std::fmt;
 use super::reading::Reading;
 use crate::annotated::AnnotatedWriter;
 use crate::change::Allowed;
-use crate::change::edit::Edit;
-use crate::change::input::Input as EditInput;
+use crate::change::input::{Edit, EditInput};
 use crate::convert::ConvertError;
 use crate::convert::fit::Fit;
-use crate::convert::writing::Writing;
 use crate::files::{FileErrors, FileMessage};
 use crate::included::Included;
-use crate::oci::Dialect;
-use crate::profile::Profile;
+use crate::oci::{Dialect, EnosysAbove};
+use crate::profile::{Listener, Profile};
 use crate::systemd::SystemdVersion;
+use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_codegen::Weights;
 use callgate_core::Arch;
+use callgate_core::diagram::{Func, Store};
 
 /// A language.
 pub struct Language {
@@ -424,3 +424,33 @@ impl fmt::Display for LanguageId {
         f.write_str(self.name())
     }
 }
+
+/// Whether all bytes are text: no control characters but white space.
+pub(crate) fn is_text(text: &[u8]) -> bool {
+    text.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
+}
+
+/// What writers of languages are told besides the filter.
+pub struct Writing<'o> {
+    /// The name under which the language is written.
+    pub(crate) target: &'static str,
+    /// The dialect of a container profile.
+    pub(crate) dialect: Option<Dialect>,
+    /// Whether the nearest stricter policy is written.
+    pub(crate) closest: bool,
+    /// How a container profile is read back.
+    pub(crate) enosys_above: Option<EnosysAbove>,
+    /// The version of systemd.
+    pub(crate) systemd: SystemdVersion,
+    /// The name of what is written, if one is given.
+    pub(crate) name: Option<&'o str>,
+    /// The flags with which the filter is installed.
+    pub(crate) flags: FilterFlags,
+    /// The supervisor that handles notifications.
+    pub(crate) listener: Option<&'o Listener>,
+    /// The function of a text in the language, read for these architectures.
+    pub(crate) read_back: &'o ReadBack<'o>,
+}
+
+/// Reads a text back.
+type ReadBack<'o> = dyn Fn(&mut Store, &str, &[Arch]) -> Result<Func, ConvertError> + 'o;

@@ -15,17 +15,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod detect;
 mod language;
 mod reading;
 mod registry;
-pub(crate) mod start;
 
-pub use detect::{detect, of_extension};
-pub(crate) use language::of_first;
 pub use language::{
     Editor, EnosysRule, Files, Input, Language, LanguageId, Likeness, Name, Naming, NoFiles, Parts,
     ReadFilter, ReadSource, ReadingOption, Text, Writer,
 };
+pub(crate) use language::{Writing, is_text, of_first};
 pub use reading::Reading;
-pub use registry::{LANGUAGES, UnknownLanguage};
+pub use registry::{LANGUAGES, UnknownLanguage, detect, of_extension};

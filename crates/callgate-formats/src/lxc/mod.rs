@@ -18,21 +18,12 @@
 //!
 //! Limit: 150,000 comparisons, counted for each architecture; a rule without comparisons counts as one.
 
-mod action;
 mod arguments;
-mod detect;
-mod edit;
-mod hosts;
 mod language;
-mod lower;
-mod model;
-mod options;
 mod parse;
 mod read;
-mod scan;
 mod write;
 
-pub use hosts::{compat_arches, host_of};
 pub use language::LANGUAGE;
-pub use options::ReadOptions;
-pub use read::read;
+pub use parse::{compat_arches, host_of};
+pub use read::{ReadOptions, read};

@@ -1,15 +1,49 @@
-//! Lines of a profile.
+//! Lines of a profile, and the hosts that use them.
 
-use super::action::{action, report_ignored};
-use super::arguments::arguments;
-use super::hosts::{SectionKind, is_known_host, section, section_names};
-use super::model::{Model, Rule, Rules, Target};
-use super::scan::{Base, integer, skip_space};
-use crate::diagnostics::quote::shorten;
+use super::arguments::{Base, action, arguments, integer, report_ignored, skip_space};
+use crate::diagnostics::quote::{did_you_mean, shorten};
+use crate::rule_readers::lines;
 use crate::ruleset::{Comparison, Op};
-use crate::syntax::lines::lines;
 use crate::syntax::reader::Reader;
 use callgate_core::{Arch, Verdict};
+
+/// A profile.
+#[derive(Debug)]
+pub(super) struct Model<'t> {
+    /// The verdict for syscalls without a rule.
+    pub(super) default: Verdict,
+    /// The offset of the action for syscalls without a rule, or of the policy.
+    pub(super) default_at: usize,
+    pub(super) rules: Rules<'t>,
+}
+
+/// The rules that the host uses.
+#[derive(Debug)]
+pub(super) enum Rules<'t> {
+    /// Version 1: the numbers of allowed syscalls, which may be negative, after their offsets.
+    Numbers(Vec<(usize, i32)>),
+    /// Version 2.
+    Named(Vec<Rule<'t>>),
+}
+
+/// A rule of version 2.
+#[derive(Debug)]
+pub(super) struct Rule<'t> {
+    pub(super) at: usize,
+    pub(super) target: Target<'t>,
+    pub(super) verdict: Verdict,
+    /// They must all hold.
+    pub(super) comparisons: Vec<Comparison>,
+}
+
+/// What a rule is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target<'t> {
+    /// The syscall with this name.
+    Syscall(&'t str),
+    /// `reject_force_umount`: `umount2` with the flag MNT_FORCE.
+    ForcedUmount,
+}
 
 /// The rule that rejects `umount2` with MNT_FORCE. LXC compares only these letters.
 const FORCED_UMOUNT: &str = "reject_force_umount";
@@ -104,12 +138,10 @@ fn policy(reader: &mut Reader<'_>, line: &str, at: usize, has_newline: bool) -> 
         let near = reader.nearest(word, ALLOW.into_iter().chain(DENY));
         let message =
             format!("expected allowlist or denylist, but found `{}`", shorten(line.trim()));
-        reader.error(at, message).help = match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => {
-                "the line after the version is the policy; LXC has no comments before it".to_owned()
-            }
-        };
+        reader.error(at, message).help = did_you_mean(
+            near,
+            "the line after the version is the policy; LXC has no comments before it",
+        );
         return None;
     };
     if word != name {
@@ -186,10 +218,9 @@ fn rules<'t>(
                 Some(SectionKind::All) => is_used = true,
                 Some(SectionKind::One { is_used: used }) => {
                     is_used = used;
-                    if used && !super::hosts::compat_arches(native).is_empty() && !warned.0 {
+                    if used && !compat_arches(native).is_empty() && !warned.0 {
                         warned.0 = true;
-                        let arches =
-                            super::hosts::compat_arches(native).iter().map(|arch| arch.name());
+                        let arches = compat_arches(native).iter().map(|arch| arch.name());
                         let all: Vec<&str> = std::iter::once(native.name()).chain(arches).collect();
                         let message = format!(
                             "on this host LXC applies the rules of `{}` to all architectures: {}",
@@ -270,4 +301,76 @@ fn rule<'t>(
     comparisons.clear();
     comparisons.extend(Comparison::new(1, Op::MaskedEq(MNT_FORCE), MNT_FORCE));
     Some(Rule { at, target: Target::ForcedUmount, verdict: Verdict::errno(EACCES), comparisons })
+}
+
+/// The architectures that LXC adds to that of a host.
+pub fn compat_arches(native: Arch) -> &'static [Arch] {
+    match native {
+        Arch::X86_64 => &[Arch::X86, Arch::X32],
+        Arch::Aarch64 => &[Arch::Arm],
+        Arch::Ppc64 => &[Arch::Ppc],
+        Arch::Mips64 => &[Arch::Mips, Arch::Mips64n32],
+        Arch::Mipsel64 => &[Arch::Mipsel, Arch::Mipsel64n32],
+        _ => &[],
+    }
+}
+
+/// The architecture of a host whose programs have this architecture: kernels have no x32 or n32 of their own.
+pub fn host_of(arch: Arch) -> Arch {
+    match arch {
+        Arch::X32 => Arch::X86_64,
+        Arch::Mips64n32 => Arch::Mips64,
+        Arch::Mipsel64n32 => Arch::Mipsel64,
+        other => other,
+    }
+}
+
+/// Whether LXC knows this host. On others it skips all rules outside of the section `[all]`.
+fn is_known_host(native: Arch) -> bool {
+    SECTIONS.iter().any(|(_, hosts)| hosts.contains(&native))
+}
+
+/// The sections for one architecture, and the hosts that use their rules. Names may also be in upper case.
+const SECTIONS: &[(&str, &[Arch])] = &[
+    ("x86", &[Arch::X86, Arch::X86_64]),
+    ("x32", &[Arch::X86_64]),
+    ("x86_64", &[Arch::X86_64]),
+    ("arm", &[Arch::Arm, Arch::Aarch64]),
+    ("arm64", &[Arch::Aarch64]),
+    ("ppc64le", &[Arch::Ppc64le]),
+    ("ppc64", &[Arch::Ppc64]),
+    ("ppc", &[Arch::Ppc, Arch::Ppc64]),
+    ("mips64", &[Arch::Mips64]),
+    ("mips64n32", &[Arch::Mips64]),
+    ("mips", &[Arch::Mips, Arch::Mips64]),
+    ("mipsel64", &[Arch::Mipsel64]),
+    ("mipsel64n32", &[Arch::Mipsel64]),
+    ("mipsel", &[Arch::Mipsel, Arch::Mipsel64]),
+    ("s390x", &[Arch::S390x]),
+    ("s390", &[Arch::S390]),
+    ("loongarch64", &[Arch::Loongarch64]),
+];
+
+/// A section of a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SectionKind {
+    /// `[all]`.
+    All,
+    /// For one architecture, and whether the host uses its rules.
+    One { is_used: bool },
+}
+
+/// The section with this name on a host; `None` if LXC refuses it.
+pub(super) fn section(name: &str, native: Arch) -> Option<SectionKind> {
+    let is = |known: &str| name == known || name == known.to_ascii_uppercase();
+    if is("all") {
+        return Some(SectionKind::All);
+    }
+    let (_, hosts) = SECTIONS.iter().find(|(known, _)| is(known))?;
+    Some(SectionKind::One { is_used: hosts.contains(&native) })
+}
+
+/// The names of all sections.
+fn section_names() -> impl Iterator<Item = &'static str> {
+    SECTIONS.iter().map(|(name, _)| *name).chain(["all"])
 }

@@ -6,10 +6,11 @@ use std::fmt::Write;
 
 use crate::convert::comparisons::Rules;
 use crate::convert::comparisons::describe;
-use crate::convert::error::ConvertError;
+use crate::convert::error::Result;
 use crate::convert::fit::Fit;
 use crate::convert::named_rules::{NamedLanguage, named_rules};
 use crate::convert::numbering::{DENIAL, Numbering, Unlisted};
+use crate::layout::number;
 use crate::lxc::{compat_arches, host_of};
 use crate::oci::BAD_ARCH;
 use crate::ruleset::{Comparison, Op};
@@ -23,7 +24,7 @@ const OTHERS: &str = "LXC's filters kill syscalls of other architectures (KILL_T
 
 /// Writes a profile: version 2, whose rules are for all architectures of the host, or version 1 with the numbers that one
 /// architecture permits.
-pub(crate) fn write(fit: &mut Fit<'_>) -> Result<String, ConvertError> {
+pub(crate) fn write(fit: &mut Fit<'_>) -> Result<String> {
     let main = host_of(fit.arches.first().copied().unwrap_or(Arch::X86_64));
     let compat = compat_arches(main);
     if !compat.is_empty() && !compat.iter().any(|arch| fit.arches.contains(arch)) {
@@ -64,7 +65,7 @@ fn can_be_default(verdict: Verdict) -> bool {
 }
 
 /// Replaces verdicts that LXC has no action for.
-fn fit_verdicts(fit: &mut Fit<'_>) -> Result<(), ConvertError> {
+fn fit_verdicts(fit: &mut Fit<'_>) -> Result<()> {
     for arch in fit.arches.clone() {
         for verdict in fit.verdicts_of(arch) {
             if can_be_default(verdict) || verdict == Verdict::user_notif(0) {
@@ -82,21 +83,21 @@ fn fit_verdicts(fit: &mut Fit<'_>) -> Result<(), ConvertError> {
                 }
                 _ => (Verdict::KILL_THREAD, "LXC has no action that kills the process"),
             };
-            fit.replace_verdict_of(arch, verdict, nearest, why)?;
+            fit.replace_verdict(Some(arch), verdict, nearest, why)?;
         }
     }
     Ok(())
 }
 
 /// Version 1: numbers of the only architecture.
-fn numbers(fit: &mut Fit<'_>, main: Arch) -> Result<String, ConvertError> {
+fn numbers(fit: &mut Fit<'_>, main: Arch) -> Result<String> {
     const DENIED: Verdict = Verdict::KILL_THREAD;
     fit.arches.truncate(1);
     for verdict in fit.verdicts_of(main) {
         if ![Verdict::ALLOW, DENIED].contains(&verdict) {
             let why = "rules of version 2 are for all architectures of the host; version 1 only permits or kills \
                        (KILL_THREAD)";
-            fit.replace_verdict_of(main, verdict, DENIED, why)?;
+            fit.replace_verdict(Some(main), verdict, DENIED, why)?;
         }
     }
     fit.set_others(BAD_ARCH, OTHERS)?;
@@ -164,18 +165,10 @@ fn action(verdict: Verdict) -> String {
 }
 
 fn comparison(comparison: &Comparison) -> String {
-    let number = |value: u64| {
-        if value < 4096 { value.to_string() } else { format!("{value:#x}") }
-    };
     let (arg, value) = (comparison.arg(), number(comparison.value()));
-    let op = match comparison.op() {
-        Op::Eq => "==",
-        Op::Ne => "!=",
-        Op::Lt => "<",
-        Op::Le => "<=",
-        Op::Gt => ">",
-        Op::Ge => ">=",
-        Op::MaskedEq(mask) => return format!("[{arg},{value},&=,{}]", number(mask)),
-    };
-    format!("[{arg},{value},{op}]")
+    let sign = comparison.op().words().1;
+    match comparison.op() {
+        Op::MaskedEq(mask) => format!("[{arg},{value},{sign},{}]", number(mask)),
+        _ => format!("[{arg},{value},{sign}]"),
+    }
 }

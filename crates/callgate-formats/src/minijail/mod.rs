@@ -33,25 +33,15 @@
 //! Limits: 10 MiB of text with all included files, 1,000 inclusions, 8 of them inside each other as in minijail,
 //! 1,000,000 words and signs per statement, 150,000 comparisons (counted for each syscall), 100 levels of parentheses.
 
-mod constants;
-mod descriptor;
-mod detect;
-mod edit;
-mod frequency;
 mod language;
 mod lexer;
-mod lower;
-mod model;
-mod names;
-mod options;
+mod operands;
 mod parse;
 mod read;
 mod statements;
-mod value;
 mod write;
 
 pub use crate::included::{Included, Includes};
-pub use detect::{is_like_policy, is_policy};
-pub use language::LANGUAGE;
-pub use options::{Frequency, MinijailPolicy, ReadOptions};
+pub use language::{LANGUAGE, is_like_policy, is_policy};
 pub use read::{read, read_with_includes};
+pub use statements::{Frequency, MinijailPolicy, ReadOptions};

@@ -1,12 +1,42 @@
 //! Parser of a statement: from its tokens to syscalls and filters.
 
 use super::lexer::{ACTIONS, Kind, Line, Token};
-use super::model::{Comparison, Filter, Statement};
 use crate::diagnostics::quote::shorten;
-use crate::included::{Reports, Sources};
+use crate::included::{Place, Reports, Sources, Span};
 use callgate_bpf::suggest::nearest;
-use callgate_core::policy::{Cmp, Field, Test};
+use callgate_core::policy::{Cmp, Condition, Field, Test};
 use callgate_core::{Arch, Verdict};
+
+/// A policy with its included files.
+#[derive(Default)]
+pub(super) struct Model {
+    pub(super) statements: Vec<Statement>,
+    /// The action of the last `@default`, and its place.
+    pub(super) default: Option<(Verdict, Place)>,
+    /// Whether the policy is a denylist.
+    pub(super) is_denylist: bool,
+}
+
+/// Syscalls and their filters.
+pub(super) struct Statement {
+    pub(super) syscalls: Vec<Syscall>,
+    pub(super) filters: Vec<Filter>,
+}
+
+/// A syscall of a statement.
+#[derive(Clone, Copy)]
+pub(super) struct Syscall {
+    pub(super) at: Span,
+    pub(super) nr: u32,
+}
+
+/// A filter: an action, perhaps with conditions.
+pub(super) struct Filter {
+    pub(super) at: Place,
+    /// At least one of the lists must hold, and of this all comparisons. `None` without conditions.
+    pub(super) when: Option<Vec<Vec<Condition>>>,
+    pub(super) action: Verdict,
+}
 
 /// The largest errno that the kernel returns (`MAX_ERRNO`).
 const MAX_ERRNO: u64 = 4095;
@@ -16,36 +46,19 @@ pub(super) struct Stop;
 
 pub(super) type Syntax<T> = Result<T, Stop>;
 
-/// Whether messages were given that are given once per policy.
-#[derive(Default)]
-pub(super) struct Said {
-    /// That the parser in C reads `; return` the other way round.
-    pub(super) opposite: bool,
-}
-
 /// Parser of one statement.
 pub(super) struct Parser<'p> {
     pub(super) sources: &'p Sources,
     pub(super) reports: &'p mut Reports,
-    pub(super) said: &'p mut Said,
+    /// Whether it was said that the parser in C reads `; return` the other way round.
+    pub(super) said_opposite: &'p mut bool,
     pub(super) arch: Arch,
     pub(super) is_denylist: bool,
-    line: &'p Line,
-    next: usize,
+    pub(super) line: &'p Line,
+    pub(super) next: usize,
 }
 
 impl<'p> Parser<'p> {
-    pub(super) fn new(
-        line: &'p Line,
-        arch: Arch,
-        is_denylist: bool,
-        sources: &'p Sources,
-        reports: &'p mut Reports,
-        said: &'p mut Said,
-    ) -> Parser<'p> {
-        Parser { sources, reports, said, arch, is_denylist, line, next: 0 }
-    }
-
     /// The verdict of `kill`.
     pub(super) fn kill(is_denylist: bool) -> Verdict {
         /// The errno of a denylist, EPERM.
@@ -113,42 +126,32 @@ impl<'p> Parser<'p> {
 
     /// `syscalls: filters`. `None` if all syscalls are for other architectures.
     pub(super) fn statement(&mut self) -> Syntax<Option<Statement>> {
-        let mut syscalls = Vec::new();
-        if self.takes(Kind::Sign("{")) {
-            loop {
-                syscalls.extend(self.syscall()?.map(|(syscall, _)| syscall));
-                if !self.takes(Kind::Sign(",")) {
-                    break;
-                }
-            }
-            if !self.takes(Kind::Sign("}")) {
-                return Err(self.expected("`,` or `}`", ""));
-            }
-        } else {
-            syscalls.extend(self.syscall()?.map(|(syscall, _)| syscall));
-        }
+        let syscalls = self.list(Self::syscall)?.into_iter().flatten();
+        let mut syscalls: Vec<Syscall> = syscalls.map(|(syscall, _)| syscall).collect();
         if !self.takes(Kind::Sign(":")) {
             return Err(self.expected("`:`", "a statement is `syscall: filter`"));
         }
-        let mut filters = Vec::new();
-        if self.takes(Kind::Sign("{")) {
-            loop {
-                filters.push(self.filter()?);
-                if !self.takes(Kind::Sign(",")) {
-                    break;
-                }
-            }
-            if !self.takes(Kind::Sign("}")) {
-                return Err(self.expected("`,` or `}`", ""));
-            }
-        } else {
-            filters.push(self.filter()?);
-        }
+        let mut filters = self.list(Self::filter)?;
         self.end()?;
         // There may be a million statements.
         syscalls.shrink_to_fit();
         filters.shrink_to_fit();
         Ok(Some(Statement { syscalls, filters }).filter(|statement| !statement.syscalls.is_empty()))
+    }
+
+    /// An item, or several in braces.
+    fn list<T>(&mut self, item: fn(&mut Self) -> Syntax<T>) -> Syntax<Vec<T>> {
+        if !self.takes(Kind::Sign("{")) {
+            return Ok(vec![item(self)?]);
+        }
+        let mut items = vec![item(self)?];
+        while self.takes(Kind::Sign(",")) {
+            items.push(item(self)?);
+        }
+        if !self.takes(Kind::Sign("}")) {
+            return Err(self.expected("`,` or `}`", ""));
+        }
+        Ok(items)
     }
 
     fn filter(&mut self) -> Syntax<Filter> {
@@ -179,9 +182,9 @@ impl<'p> Parser<'p> {
 
     /// Warns that the parser in C returns the errno if the conditions do not hold.
     fn check_opposite(&mut self, action: Option<Token>) {
-        let token = action.filter(|token| token.kind == Kind::Return && !self.said.opposite);
+        let token = action.filter(|token| token.kind == Kind::Return && !*self.said_opposite);
         if let Some(token) = token {
-            self.said.opposite = true;
+            *self.said_opposite = true;
             let message = "this applies if the conditions hold; minijail's parser in C returns the errno if they do not hold";
             let help = "compile the policy with compile_seccomp_policy.py, not with minijail0 -S";
             self.warn(token, message.to_owned(), help);
@@ -189,7 +192,7 @@ impl<'p> Parser<'p> {
     }
 
     /// `argN OP value`
-    fn comparison(&mut self) -> Syntax<Comparison> {
+    fn comparison(&mut self) -> Syntax<Condition> {
         let argument = self.peek().filter(|token| token.kind == Kind::Argument);
         let Some(argument) = argument else {
             return Err(self.expected("an argument such as `arg0`", ""));
@@ -214,30 +217,31 @@ impl<'p> Parser<'p> {
         let value = self.value()?;
         let word = self.word();
         let field = if word == u64::MAX { wide } else { wide.low32() };
-        let test = |cmp| Comparison::Test(Test::new(field, cmp, value));
-        let bits = |cmp, mask| Comparison::Test(Test { field, mask, cmp, value: 0 });
-        let comparison = match (sign, value) {
-            ("&", 0) | ("<", 0) => Comparison::Never,
-            (">=", 0) => Comparison::Always,
-            (">", value) if value == word => Comparison::Never,
-            ("<=" | "in", value) if value == word => Comparison::Always,
-            ("&", mask) => bits(Cmp::Ne, mask),
-            ("in", mask) => bits(Cmp::Eq, !mask & word),
-            ("!=", _) => test(Cmp::Ne),
-            ("<", _) => test(Cmp::Lt),
-            ("<=", _) => test(Cmp::Le),
-            (">", _) => test(Cmp::Gt),
-            (">=", _) => test(Cmp::Ge),
-            _ => test(Cmp::Eq),
+        let constant = match (sign, value) {
+            ("&" | "<", 0) => Some((Condition::never(), "never holds")),
+            (">", value) if value == word => Some((Condition::never(), "never holds")),
+            (">=", 0) => Some((Condition::always(), "holds for every value")),
+            ("<=" | "in", value) if value == word => {
+                Some((Condition::always(), "holds for every value"))
+            }
+            _ => None,
         };
-        let verb = match comparison {
-            Comparison::Test(_) => return Ok(comparison),
-            Comparison::Always => "holds for every value",
-            Comparison::Never => "never holds",
+        if let Some((condition, verb)) = constant {
+            let help = "check the operator and the value; comparisons are unsigned";
+            self.warn(argument, format!("this comparison {verb}"), help);
+            return Ok(condition);
+        }
+        let (cmp, mask, value) = match (sign, value) {
+            ("&", mask) => (Cmp::Ne, mask, 0),
+            ("in", mask) => (Cmp::Eq, !mask & word, 0),
+            ("!=", _) => (Cmp::Ne, word, value),
+            ("<", _) => (Cmp::Lt, word, value),
+            ("<=", _) => (Cmp::Le, word, value),
+            (">", _) => (Cmp::Gt, word, value),
+            (">=", _) => (Cmp::Ge, word, value),
+            _ => (Cmp::Eq, word, value),
         };
-        let help = "check the operator and the value; comparisons are unsigned";
-        self.warn(argument, format!("this comparison {verb}"), help);
-        Ok(comparison)
+        Ok(Condition::test(Test { field, mask, cmp, value }))
     }
 
     /// An action.

@@ -1,12 +1,50 @@
 //! The statements of a policy with its included files.
 
-use super::frequency::{Frequencies, frequencies};
+use std::collections::BTreeMap;
+
 use super::lexer::{Kind, Lexer, Line};
-use super::model::Model;
-use super::options::ReadOptions;
-use super::parse::{Parser, Said, Stop, Syntax};
+use super::parse::{Model, Parser, Stop, Syntax};
+use crate::diagnostics::quote::shorten;
 use crate::included::{Includes, Inclusions, Opened, Place, Reports, Sources};
+use crate::profile::Profile;
 use callgate_core::Arch;
+
+/// What a policy is read for.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// The architecture of the filter.
+    pub arch: Arch,
+    /// Tells the policy from its included files, as [`Included::identity`](super::Included::identity); `None` if it is not
+    /// known.
+    pub identity: Option<String>,
+    /// Whether the result has [`statements`](crate::Profile::statements).
+    pub statements: bool,
+}
+
+impl ReadOptions {
+    /// Reads for an architecture.
+    pub fn new(arch: Arch) -> ReadOptions {
+        ReadOptions { arch, identity: None, statements: false }
+    }
+}
+
+/// A policy, and how often its syscalls occur.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MinijailPolicy {
+    /// The policy.
+    pub profile: Profile,
+    /// The counts of the files that `@frequency` names, in the order of the names; equal names are added.
+    pub frequencies: Vec<Frequency>,
+}
+
+/// How often a syscall occurs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frequency {
+    /// The name of the syscall.
+    pub name: &'static str,
+    /// Its count.
+    pub count: u64,
+}
 
 /// How deep inclusions may nest, as in minijail.
 const MAX_DEPTH: usize = 8;
@@ -16,11 +54,12 @@ pub(super) struct Reading<'a, 'i> {
     pub(super) sources: Sources,
     pub(super) reports: Reports,
     pub(super) model: Model,
-    pub(super) frequencies: Frequencies,
+    /// Counts by the name of the syscall.
+    pub(super) frequencies: BTreeMap<&'static str, u64>,
     arch: Arch,
     includes: &'a mut Includes<'i>,
     inclusions: Inclusions,
-    said: Said,
+    said_opposite: bool,
     /// The texts that are being read, the innermost last.
     open: Vec<OpenFile>,
 }
@@ -40,11 +79,11 @@ impl<'a, 'i> Reading<'a, 'i> {
             sources: Sources::new(text, options.identity.as_deref()),
             reports: Reports::default(),
             model: Model::default(),
-            frequencies: Frequencies::default(),
+            frequencies: BTreeMap::new(),
             arch: options.arch,
             includes,
             inclusions: Inclusions::new(text.len(), MAX_DEPTH),
-            said: Said::default(),
+            said_opposite: false,
             open: Vec::new(),
         }
     }
@@ -102,14 +141,7 @@ impl<'a, 'i> Reading<'a, 'i> {
             }
             return Ok(());
         }
-        let mut parser = Parser::new(
-            line,
-            self.arch,
-            is_denylist,
-            &self.sources,
-            &mut self.reports,
-            &mut self.said,
-        );
+        let mut parser = self.parser(line, is_denylist);
         match first.kind {
             Kind::Include => {
                 parser.take();
@@ -124,8 +156,7 @@ impl<'a, 'i> Reading<'a, 'i> {
                 let path = parser.path()?;
                 parser.end()?;
                 if let Some(source) = self.file(path)? {
-                    let Reading { sources, reports, said, frequencies: counts, .. } = self;
-                    frequencies(source, self.arch, sources, reports, said, counts);
+                    self.frequencies(source);
                 }
             }
             Kind::Default => {
@@ -137,9 +168,30 @@ impl<'a, 'i> Reading<'a, 'i> {
                     self.reports.warn(before, message).help = "remove it".to_owned();
                 }
             }
-            _ => self.model.statements.extend(parser.statement()?),
+            _ => {
+                let statement = parser.statement()?;
+                self.model.statements.extend(statement);
+            }
         }
         Ok(())
+    }
+
+    /// Reads a file of counts; those of equal names are added.
+    fn frequencies(&mut self, source: u16) {
+        let Some(text) = self.sources.get(source).map(|source| source.text.clone()) else { return };
+        let mut lexer = Lexer::new(text, source);
+        while let Some(line) = lexer.next(&mut self.reports) {
+            // After an error, the next line may have another one.
+            if let Ok(Some((name, count))) = frequency(self.parser(&line, false)) {
+                let sum = self.frequencies.entry(name).or_default();
+                *sum = sum.saturating_add(count);
+            }
+        }
+    }
+
+    fn parser<'p>(&'p mut self, line: &'p Line, is_denylist: bool) -> Parser<'p> {
+        let Reading { sources, reports, said_opposite, arch, .. } = self;
+        Parser { sources, reports, said_opposite, arch: *arch, is_denylist, line, next: 0 }
     }
 
     /// Opens the file of a directive. `None` after an error.
@@ -160,4 +212,37 @@ impl<'a, 'i> Reading<'a, 'i> {
 
 fn is_denylist(line: &Line) -> bool {
     line.tokens.first().is_some_and(|token| token.kind == Kind::Denylist)
+}
+
+/// A line. `None` if the syscall is for other architectures.
+fn frequency(mut parser: Parser<'_>) -> Syntax<Option<(&'static str, u64)>> {
+    let syscall = parser.syscall()?;
+    if !parser.takes(Kind::Sign(":")) {
+        return Err(parser.expected("`:`", "a line is `syscall: count`"));
+    }
+    let Some(token) = parser.peek().filter(|token| token.kind == Kind::Number) else {
+        return Err(parser.expected("a count", ""));
+    };
+    parser.take();
+    let text = parser.text(token);
+    let Some(count) = count(text) else {
+        let message = format!("`{}` is not a count", shorten(text));
+        let help = "write a number from 0 to 18446744073709551615 without zeros before it";
+        return Err(parser.fail_at(Some(token), message, help));
+    };
+    if let Some(more) = parser.peek() {
+        let message = format!("`{}` after the count has no effect", shorten(parser.text(more)));
+        parser.warn(more, message, "remove it");
+    }
+    Ok(syscall.map(|(_, name)| (name, count)))
+}
+
+/// A number as in Python: zeros before it are an error.
+fn count(text: &str) -> Option<u64> {
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return u64::from_str_radix(digits, 16).ok();
+    }
+    let has_zeros =
+        text.len() > 1 && text.starts_with('0') && text.bytes().any(|byte| byte != b'0');
+    if has_zeros { None } else { text.parse().ok() }
 }

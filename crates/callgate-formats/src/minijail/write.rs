@@ -2,14 +2,13 @@
 
 use std::fmt::Write;
 
-use super::constants::is_known;
-use crate::convert::atoms::{Atom, AtomTest, LowHalf};
-use crate::convert::cubes::bits_of;
-use crate::convert::error::ConvertError;
+use crate::convert::alternatives::bits_of;
+use crate::convert::atoms::{Atom, AtomTest, LowHalf, alternatives_of, by_name, fit_arch};
+use crate::convert::error::Result;
 use crate::convert::fit::Fit;
 use crate::convert::numbering::{Numbering, Unlisted};
-use crate::convert::single_arch::{alternatives_of, by_name, fit_arch};
-use crate::convert::writing::Writing;
+use crate::languages::Writing;
+use crate::layout::number;
 use callgate_bpf::constants::{self, Family};
 use callgate_core::{Action, Arch, Verdict, errno_name};
 
@@ -22,9 +21,10 @@ const BAD_ARCH: Verdict = Verdict::KILL_THREAD;
 const BAD_ARCH_OF_DENYLIST: Verdict = Verdict::errno(1);
 
 /// Writes a policy.
-pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, ConvertError> {
+pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String> {
     let arch = fit_arch(fit, writing.target, ARCHES)?;
-    fit_verdicts(fit, arch)?;
+    let takes = |action| matches!(action, Action::Errno(_));
+    fit.drop_numbers(Some(arch), takes, |plain| Some(word(plain).to_owned()))?;
     let unlisted = Unlisted {
         why: "minijail names syscalls, and its default action is to allow, to kill, trap or user-notify",
         enosys_above: false,
@@ -70,32 +70,13 @@ fn can_be_default(verdict: Verdict) -> bool {
     ALL.contains(&verdict)
 }
 
-/// Replaces verdicts that no action has.
-fn fit_verdicts(fit: &mut Fit<'_>, arch: Arch) -> Result<(), ConvertError> {
-    for verdict in fit.verdicts_of(arch) {
-        let (nearest, why) = match verdict.action() {
-            Action::Errno(_) => continue,
-            _ if verdict.data() == 0 && !matches!(verdict.action(), Action::Unknown(_)) => continue,
-            Action::Trap(_) => (Verdict::trap(0), "trap takes no number"),
-            Action::Trace(_) => (Verdict::trace(0), "trace takes no number"),
-            Action::UserNotif(_) => (Verdict::user_notif(0), "user-notify takes no number"),
-            Action::Allow => (Verdict::ALLOW, "allow takes no number"),
-            Action::Log => (Verdict::LOG, "log takes no number"),
-            Action::KillThread => (Verdict::KILL_THREAD, "kill-thread takes no number"),
-            _ => (Verdict::KILL_PROCESS, "there is no such action; the kernel kills the process"),
-        };
-        fit.replace_verdict_of(arch, verdict, nearest, why)?;
-    }
-    Ok(())
-}
-
 /// Replaces verdicts that no filter of a denylist has.
-fn fit_denials(fit: &mut Fit<'_>, arch: Arch) -> Result<(), ConvertError> {
+fn fit_denials(fit: &mut Fit<'_>, arch: Arch) -> Result<()> {
     let denials = fit.verdicts_of(arch).into_iter();
     for verdict in denials.filter(|verdict| *verdict != Verdict::ALLOW) {
         if !matches!(verdict.action(), Action::Errno(_)) {
             let why = "in a denylist, a syscall can only fail with an errno";
-            fit.replace_verdict_of(arch, verdict, BAD_ARCH_OF_DENYLIST, why)?;
+            fit.replace_verdict(Some(arch), verdict, BAD_ARCH_OF_DENYLIST, why)?;
         }
     }
     Ok(())
@@ -106,7 +87,7 @@ fn filter(
     fit: &mut Fit<'_>,
     (arch, name, nr): (Arch, &'static str, u32),
     default: Verdict,
-) -> Result<Option<String>, ConvertError> {
+) -> Result<Option<String>> {
     let func = fit.syscall(arch.token(), nr);
     if let Some(verdict) = fit.store.as_verdict(func) {
         return Ok((verdict != default).then(|| action(verdict)));
@@ -160,23 +141,28 @@ fn tests_high_half(atom: &Atom) -> bool {
 }
 
 fn action(verdict: Verdict) -> String {
-    let name = match verdict.action() {
+    match verdict.action() {
         // The parser in C knows no `allow`.
-        Action::Allow => "1",
+        Action::Allow => "1".to_owned(),
+        Action::Errno(errno) => match errno_name(errno) {
+            Some(name) => format!("return {name}"),
+            None => format!("return {errno}"),
+        },
+        _ => word(verdict).to_owned(),
+    }
+}
+
+/// The word for an action without a number.
+fn word(verdict: Verdict) -> &'static str {
+    match verdict.action() {
+        Action::Allow => "allow",
         Action::Log => "log",
         Action::Trace(_) => "trace",
         Action::Trap(_) => "trap",
         Action::UserNotif(_) => "user-notify",
         Action::KillThread => "kill-thread",
-        Action::Errno(errno) => {
-            return match errno_name(errno) {
-                Some(name) => format!("return {name}"),
-                None => format!("return {errno}"),
-            };
-        }
         _ => "kill-process",
-    };
-    name.to_owned()
+    }
 }
 
 /// A condition: alternatives separated by `||`.
@@ -235,7 +221,92 @@ fn named(arch: Arch, names: Option<String>, value: u64) -> Option<String> {
     (joined == value).then(|| names.replace('|', " | "))
 }
 
-/// Numbers less than 4096 in decimal, others in hexadecimal.
-fn number(value: u64) -> String {
-    if value < 4096 { value.to_string() } else { format!("{value:#x}") }
+// The constants that every minijail knows.
+//
+// minijail's table is made of the headers of the machine on which it is built (`gen_constants-inl.h`, without
+// `_GNU_SOURCE`), so it lacks those of other headers, such as `FUTEX_WAIT`, and may lack new ones.
+
+/// Beginnings of names in the headers that are included.
+const STARTS: &[&str] = &[
+    "AF_", "BLK", "CLONE_", "FIO", "GRND_", "LOOP_", "MADV_", "MAP_", "MCL_", "MREMAP_", "O_",
+    "PRIO_", "PROT_", "RLIMIT_", "SEEK_", "SHUT_", "SIG", "SIOC", "SOCK_", "TCGET", "TCSET",
+    "TIOC",
+];
+
+/// Other names.
+const NAMES: &[&str] = &[
+    "ARCH_GET_FS",
+    "ARCH_GET_GS",
+    "ARCH_SET_FS",
+    "ARCH_SET_GS",
+    "F_DUPFD",
+    "F_DUPFD_CLOEXEC",
+    "F_GETFD",
+    "F_GETFL",
+    "F_GETLK",
+    "F_GETOWN",
+    "F_SETFD",
+    "F_SETFL",
+    "F_SETLK",
+    "F_SETLKW",
+    "F_SETOWN",
+    "PR_GET_DUMPABLE",
+    "PR_GET_KEEPCAPS",
+    "PR_GET_NAME",
+    "PR_GET_NO_NEW_PRIVS",
+    "PR_GET_PDEATHSIG",
+    "PR_GET_SECCOMP",
+    "PR_SET_DUMPABLE",
+    "PR_SET_KEEPCAPS",
+    "PR_SET_NAME",
+    "PR_SET_NO_NEW_PRIVS",
+    "PR_SET_PDEATHSIG",
+    "PR_SET_SECCOMP",
+];
+
+/// Names with one of the beginnings that need `_GNU_SOURCE`, headers of Linux 5.11 or later, or another architecture.
+const EXCEPTIONS: &[&str] = &[
+    "AF_MCTP",
+    "BLKGETDISKSEQ",
+    "CLONE_AUTOREAP",
+    "CLONE_EMPTY_MNTNS",
+    "CLONE_NNP",
+    "CLONE_PIDFD_AUTOKILL",
+    "MADV_COLLAPSE",
+    "MADV_DONTNEED_LOCKED",
+    "MADV_GUARD_INSTALL",
+    "MADV_GUARD_REMOVE",
+    "MADV_POPULATE_READ",
+    "MADV_POPULATE_WRITE",
+    "MAP_ABOVE4G",
+    "MAP_AUTOGROW",
+    "MAP_AUTORSRV",
+    "MAP_DROPPABLE",
+    "MAP_LOCAL",
+    "MAP_RENAME",
+    "O_DIRECT",
+    "O_EMPTYPATH",
+    "O_LARGEFILE",
+    "O_NOATIME",
+    "O_PATH",
+    "O_TMPFILE",
+    "PROT_BTI",
+    "PROT_MTE",
+    "PROT_SAO",
+    "SIGEMT",
+    "SIGSWI",
+    "SIGUNUSED",
+    "TIOCGETP",
+    "TIOCGLTC",
+    "TIOCSETN",
+    "TIOCSETP",
+    "TIOCSLTC",
+    "TIOCSTART",
+    "TIOCSTOP",
+];
+
+/// Whether every minijail knows a constant.
+pub(crate) fn is_known(name: &str) -> bool {
+    let is_included = STARTS.iter().any(|start| name.starts_with(start)) || NAMES.contains(&name);
+    is_included && !EXCEPTIONS.contains(&name)
 }

@@ -22,13 +22,9 @@
 //!
 //! Limits: those of Kafel policies, 10 MiB of text among them.
 
-mod decode;
-mod detect;
 mod fields;
 mod language;
-mod policy;
 mod read;
-mod scanner;
 
 #[cfg(test)]
 mod tests;

@@ -3,11 +3,10 @@
 use super::read;
 use crate::kafel::{Included, ReadOptions};
 use crate::languages::{LanguageId, detect};
+use crate::profile::Profile;
 use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::Diagnostics;
 use callgate_core::{Arch, SeccompData, Verdict};
-
-use crate::profile::Profile;
 
 fn of(text: &str) -> Result<Profile, Diagnostics> {
     let options = ReadOptions { statements: true, ..ReadOptions::new(Arch::X86_64) };

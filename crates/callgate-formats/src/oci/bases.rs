@@ -24,13 +24,12 @@
 
 use std::borrow::Cow;
 
-use super::dialect::Dialect;
-use super::document::parse_documents;
 use super::locate;
 use super::options::ReadOptions;
 use super::select::{self, find_resource, resource_name};
 use crate::diagnostics::quote::shorten;
 use crate::included::{Included, Includes};
+use crate::syntax::documents::parse_documents;
 use crate::syntax::reader::Reader;
 use crate::syntax::tree::Node;
 use callgate_bpf::diagnostic::{Diagnostic, Position};
@@ -134,7 +133,14 @@ pub(super) fn read_bases(
                 (document.clone().into_owned(), identity, Some(file_name))
             }
         };
-        check_resource(reader, &document, options.dialect, at, &shown)?;
+        if !locate::locate(reader, &document, options.dialect)?.is_resource {
+            let place = reader.place(document.at);
+            let message =
+                format!("the base profile `{shown}` is not a SeccompProfile resource, see {place}");
+            reader.error(at, message).help =
+                "put the profile into the `spec` of a SeccompProfile resource".to_owned();
+            return None;
+        }
         let resource = resource_name(&document).map(str::to_owned);
         let other =
             resource.as_ref().filter(|other| **other != name && !name.starts_with(REGISTRY));
@@ -177,26 +183,6 @@ fn parse_file(reader: &mut Reader<'_>, file: Included, at: usize) -> Option<Vec<
             None
         }
     }
-}
-
-/// Reports a base profile that is not a resource. `None` only after an error was reported.
-fn check_resource(
-    reader: &mut Reader<'_>,
-    document: &Node<'_>,
-    dialect: Option<Dialect>,
-    at: usize,
-    shown: &str,
-) -> Option<()> {
-    let located = locate::locate(reader, document, dialect)?;
-    if !located.is_resource {
-        let place = reader.place(document.at);
-        let message =
-            format!("the base profile `{shown}` is not a SeccompProfile resource, see {place}");
-        reader.error(at, message).help =
-            "put the profile into the `spec` of a SeccompProfile resource".to_owned();
-        return None;
-    }
-    Some(())
 }
 
 /// Reports a resource that is based on itself.

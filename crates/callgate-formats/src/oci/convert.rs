@@ -1,19 +1,20 @@
-//! Container profiles: OCI, Docker, Podman.
+//! Conversion to container profiles, and to `SeccompProfile` resources.
 
-use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
-use super::dialect::{Dialect, EnosysAbove};
 use super::lower::BAD_ARCH;
-use super::write::{WriteEntry, WriteProfile, action_of, write as write_profile};
-use crate::convert::comparisons;
-use crate::convert::comparisons::Rules;
-use crate::convert::error::ConvertError;
+use super::options::{Dialect, EnosysAbove};
+use super::write::{
+    WriteEntry, WriteProfile, action_of, has_resource_arch, write as write_profile, write_resource,
+};
+use crate::convert::comparisons::{self, Rules};
+use crate::convert::error::{ConvertError, Result};
 use crate::convert::fit::Fit;
 use crate::convert::named_rules::{NamedLanguage, named_rules};
 use crate::convert::numbering::{DENIAL, Numbering, Unlisted};
-use crate::convert::writing::Writing;
+use crate::languages::Writing;
 use crate::ruleset::{Comparison, Op};
+use callgate_bpf::SyscallTable;
 use callgate_codegen::query;
 use callgate_core::{Action, Arch, Verdict};
 
@@ -33,7 +34,7 @@ fn unlisted(enosys_above: bool, dialect: Dialect) -> Unlisted {
 }
 
 /// Writes a profile.
-pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, ConvertError> {
+pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String> {
     let dialect = writing.dialect.unwrap_or(Dialect::Oci);
     fit_verdicts(fit, dialect)?;
     let language = NamedLanguage {
@@ -57,7 +58,7 @@ pub(crate) fn profile(
     writing: &Writing<'_>,
     unlisted: Unlisted,
     language: NamedLanguage,
-) -> Result<WriteProfile, ConvertError> {
+) -> Result<WriteProfile> {
     fit.set_others(
         BAD_ARCH,
         "container profiles kill syscalls of other architectures (KILL_THREAD)",
@@ -86,10 +87,10 @@ pub(crate) fn profile(
 }
 
 /// The largest number that programs keep which read JSON numbers as floating-point ones: 2⁵³ - 1.
-pub(crate) const MAX_EXACT: u64 = (1 << 53) - 1;
+const MAX_EXACT: u64 = (1 << 53) - 1;
 
 /// Whether the profile is read with runc's ENOSYS check.
-pub(crate) fn has_enosys(writing: &Writing<'_>) -> bool {
+fn has_enosys(writing: &Writing<'_>) -> bool {
     writing.enosys_above.is_some_and(|how| how != EnosysAbove::Off)
 }
 
@@ -120,7 +121,7 @@ fn is_notification(verdict: Verdict) -> bool {
 }
 
 /// Replaces notifications of `write`, with which runc rejects a profile.
-fn fit_notifications(fit: &mut Fit<'_>) -> Result<(), ConvertError> {
+fn fit_notifications(fit: &mut Fit<'_>) -> Result<()> {
     const DENIED: Verdict = Verdict::errno(1);
     let why = "runc rejects SCMP_ACT_NOTIFY for write, which it needs itself";
     for arch in fit.arches.clone() {
@@ -135,7 +136,7 @@ fn fit_notifications(fit: &mut Fit<'_>) -> Result<(), ConvertError> {
 }
 
 /// Replaces verdicts without an action.
-pub(crate) fn fit_verdicts(fit: &mut Fit<'_>, dialect: Dialect) -> Result<(), ConvertError> {
+pub(crate) fn fit_verdicts(fit: &mut Fit<'_>, dialect: Dialect) -> Result<()> {
     for verdict in fit.store.verdicts(fit.func) {
         if action_of(verdict, dialect).is_some() {
             continue;
@@ -149,7 +150,7 @@ pub(crate) fn fit_verdicts(fit: &mut Fit<'_>, dialect: Dialect) -> Result<(), Co
             Action::KillThread => (Verdict::KILL_THREAD, "SCMP_ACT_KILL_THREAD takes no data"),
             _ => (Verdict::KILL_PROCESS, "there is no such action; the kernel kills the process"),
         };
-        fit.replace_verdict(verdict, nearest, why)?;
+        fit.replace_verdict(None, verdict, nearest, why)?;
     }
     Ok(())
 }
@@ -212,4 +213,79 @@ fn bounds(rules: &BTreeMap<&'static str, Rules>, numbering: &Numbering) -> Optio
         verdict: numbering.default,
         args: Vec::new(),
     })
+}
+
+// `SeccompProfile` resources of the Security Profiles Operator, version `v1`.
+//
+// The resource has no errno for its default action, so ERRNO is EPERM there; an errno of 0 counts as not given, and values
+// of arguments have 63 bits (`api/seccompprofile/v1/seccompprofile_types.go` of the operator).
+
+/// The errno where none is given.
+const EPERM: u16 = 1;
+
+/// The name of the resource, unless one is given.
+const NAME: &str = "converted-profile";
+
+/// Writes a resource.
+pub(crate) fn resource(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String> {
+    if let Some(arch) = fit.arches.first().filter(|arch| !has_resource_arch(**arch)) {
+        let why = format!("a SeccompProfile resource cannot name {arch}");
+        return Err(ConvertError::unsupported(why));
+    }
+    fit.arches.retain(|arch| has_resource_arch(*arch));
+    // The resource has errnos up to 4095, but libseccomp rejects the last one.
+    fit_verdicts(fit, Dialect::Runc)?;
+    for (old, new, why) in [
+        (Verdict::errno(0), Verdict::errno(EPERM), "errnoRet 0 means EPERM in this resource"),
+        (Verdict::trace(0), Verdict::trace(EPERM), "errnoRet 0 means 1 in this resource"),
+    ] {
+        fit.replace_verdict(None, old, new, why)?;
+    }
+    let unlisted = Unlisted {
+        why: "the resource names syscalls, and its default action has no errno but EPERM",
+        enosys_above: has_enosys(writing),
+        kills_other_abi: true,
+        can_be_default,
+        fallbacks: &[DENIAL],
+        may_lack_enosys: has_enosys(writing),
+    };
+    let language = NamedLanguage {
+        refuses_conflicts: true,
+        reaches_multiplexed: true,
+        has_fixed_arches: false,
+        max_number: MAX_EXACT,
+        unsayable,
+    };
+    let profile = profile(fit, writing, unlisted, language)?;
+    let name = writing.name.unwrap_or(NAME);
+    write_resource(&profile, name).ok_or_else(|| ConvertError::defect("a verdict has no action"))
+}
+
+fn can_be_default(verdict: Verdict) -> bool {
+    match verdict.action() {
+        Action::Errno(data) | Action::Trace(data) => data == EPERM,
+        Action::UserNotif(_) => false,
+        _ => true,
+    }
+}
+
+/// Why an entry cannot have a comparison.
+fn unsayable(_: &'static str, comparison: &Comparison) -> Option<&'static str> {
+    let is_large = |value: u64| i64::try_from(value).is_err();
+    let is_unsayable = match comparison.op() {
+        Op::MaskedEq(mask) => is_large(mask) || is_large(comparison.value()),
+        _ => is_large(comparison.value()),
+    };
+    is_unsayable.then_some("values and masks of the resource are below 2^63")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_action_has_no_errno() {
+        assert!(can_be_default(Verdict::errno(1)) && can_be_default(Verdict::KILL_PROCESS));
+        assert!(!can_be_default(Verdict::errno(38)) && !can_be_default(Verdict::user_notif(0)));
+    }
 }

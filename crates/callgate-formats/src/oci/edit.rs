@@ -2,19 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use crate::syntax::tree::Node;
-
-use crate::change::allowed::Compared;
-use crate::change::edit::Edit;
 use crate::change::entries::{self, Object, member};
-use crate::change::input::Input;
+use crate::change::input::{Edit, EditInput};
+use crate::change::verify::Compared;
+use crate::syntax::documents::parse_documents;
+use crate::syntax::tree::Node;
 
 /// The action of the entries that are added.
 const ALLOW: &str = "SCMP_ACT_ALLOW";
 
 /// Edits, each of which may allow the syscall.
-pub(crate) fn edits(input: &Input<'_>) -> Vec<Vec<Edit>> {
-    let documents = entries::documents(input.text);
+pub(crate) fn edits(input: &EditInput<'_>) -> Vec<Vec<Edit>> {
+    let documents = parse_documents(input.text).unwrap_or_default();
     let Some(profile) = profile(input, &documents) else { return Vec::new() };
     let items = profile.get("syscalls").map_or(&[][..], Node::items);
     let is_narrow = !input.wanted.args.is_empty();
@@ -37,7 +36,7 @@ pub(crate) fn edits(input: &Input<'_>) -> Vec<Vec<Edit>> {
 }
 
 /// The map that is the profile: the one with the default action.
-fn profile<'n>(input: &Input<'_>, documents: &'n [Node<'n>]) -> Option<&'n Node<'n>> {
+fn profile<'n>(input: &EditInput<'_>, documents: &'n [Node<'n>]) -> Option<&'n Node<'n>> {
     let maps = entries::maps(documents);
     let with_default: Vec<&Node<'_>> =
         maps.into_iter().filter(|map| member(map, "defaultAction").is_some()).collect();
@@ -62,13 +61,13 @@ fn is_plain(entry: &Node<'_>) -> bool {
 }
 
 /// The name at the end of the first list of names that are always allowed.
-fn appended(input: &Input<'_>, items: &[Node<'_>]) -> Option<Edit> {
+fn appended(input: &EditInput<'_>, items: &[Node<'_>]) -> Option<Edit> {
     let entry = items.iter().find(|entry| is_plain(entry) && !names(entry).is_empty())?;
     entries::append_string(input.text, names(entry), &input.wanted.name)
 }
 
 /// A new entry.
-fn new_entry(input: &Input<'_>, profile: &Node<'_>, items: &[Node<'_>]) -> Option<Edit> {
+fn new_entry(input: &EditInput<'_>, profile: &Node<'_>, items: &[Node<'_>]) -> Option<Edit> {
     let name = &input.wanted.name;
     // Docker's first format has one name per entry.
     let is_single = items.iter().any(|entry| member(entry, "name").is_some())
@@ -110,7 +109,7 @@ fn new_entry(input: &Input<'_>, profile: &Node<'_>, items: &[Node<'_>]) -> Optio
 
 /// The entries that deny the syscall, with their indices and those of the name in their lists.
 fn denying<'n>(
-    input: &Input<'_>,
+    input: &EditInput<'_>,
     items: &'n [Node<'n>],
 ) -> Vec<(usize, &'n Node<'n>, BTreeSet<usize>)> {
     let at = input.denying();
@@ -132,7 +131,7 @@ fn names<'n>(entry: &'n Node<'n>) -> &'n [Node<'n>] {
 }
 
 /// The name removed from the entries that deny it; entries without other names are removed. Empty if one cannot be.
-fn removed(input: &Input<'_>, items: &[Node<'_>]) -> Vec<Edit> {
+fn removed(input: &EditInput<'_>, items: &[Node<'_>]) -> Vec<Edit> {
     let (mut edits, mut whole) = (Vec::new(), BTreeSet::new());
     for (index, entry, own) in denying(input, items) {
         let names = names(entry);
@@ -149,7 +148,7 @@ fn removed(input: &Input<'_>, items: &[Node<'_>]) -> Vec<Edit> {
 }
 
 /// The action of entries that deny only this syscall, replaced.
-fn permitted(input: &Input<'_>, items: &[Node<'_>]) -> Option<Vec<Edit>> {
+fn permitted(input: &EditInput<'_>, items: &[Node<'_>]) -> Option<Vec<Edit>> {
     let edits = denying(input, items).into_iter().map(|(_, entry, own)| {
         let action = entry.get("action").filter(|_| own.len() >= names(entry).len())?;
         entries::replace_scalar(input.text, action.at, ALLOW)

@@ -1,15 +1,13 @@
 //! Container profiles in the [registry](crate::languages): a name for each runtime.
 
-use super::detect::{is_json, is_yaml};
-use super::dialect::Dialect;
-use super::options::ReadOptions;
+use super::options::{Dialect, ReadOptions};
 use super::read::read_with_bases;
-use super::write_resource::is_resource_name;
-use super::{convert, convert_resource, edit, write_annotated};
+use super::write::is_resource_name;
+use super::{convert, edit, write_annotated};
 use crate::annotated::AnnotatedWriter;
 use crate::capabilities::CapSet;
 use crate::files::FileErrors;
-use crate::languages::start::is_text;
+use crate::languages::is_text;
 use crate::languages::{
     Editor, EnosysRule, Files, Input, Language, LanguageId, Likeness, Name, Naming, Parts,
     ReadSource, Reading, ReadingOption, Writer,
@@ -90,7 +88,7 @@ const KUBERNETES: Writer = Writer {
     dialect: Some(Dialect::Oci),
     enosys_rule: EnosysRule::Perhaps,
     naming: Some(NAMING),
-    ..Writer::of("profile.yaml", convert_resource::write)
+    ..Writer::of("profile.yaml", convert::resource)
 };
 
 const NAMING: Naming = Naming {
@@ -129,6 +127,47 @@ fn read(
     };
     let mut bases = |name: &str, from: Option<&str>| files.base(name, from);
     Ok(ReadSource::of(read_with_bases(input.text(), &options, &mut bases)?))
+}
+
+/// Whether a text is JSON, or empty: the reader of profiles has the best message. A row of `tcpdump -dd` also begins with a
+/// brace, followed by a number.
+pub(super) fn is_json(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    match text.strip_prefix(b"{") {
+        Some(inside) => !inside.trim_ascii_start().first().is_some_and(u8::is_ascii_alphanumeric),
+        None => text.is_empty() || text.starts_with(b"["),
+    }
+}
+
+/// Whether the first significant line begins a profile in YAML. A word and a colon may also be an assembler label,
+/// so the word must be a key with which such files begin.
+fn is_yaml(text: &[u8]) -> bool {
+    const KEYS: &[&[u8]] = &[
+        b"apiVersion",
+        b"kind",
+        b"metadata",
+        b"spec",
+        b"ociVersion",
+        b"defaultAction",
+        b"defaultErrnoRet",
+        b"architectures",
+        b"archMap",
+        b"syscalls",
+    ];
+    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let Some(line) = lines.find(|line| !line.is_empty() && !line.starts_with(b"#")) else {
+        return false;
+    };
+    if line.starts_with(b"---") || line.starts_with(b"%YAML") {
+        return true;
+    }
+    let mut parts = line.splitn(2, |byte| *byte == b':');
+    let (Some(key), Some(value)) = (parts.next(), parts.next()) else {
+        return false;
+    };
+    let quoted = |mark| key.strip_prefix(mark).and_then(|key| key.strip_suffix(mark));
+    let key = quoted(b"\"").or(quoted(b"'")).unwrap_or(key);
+    KEYS.contains(&key) && value.first().is_none_or(u8::is_ascii_whitespace)
 }
 
 #[cfg(test)]

@@ -14,11 +14,10 @@
 //! `linux.seccomp`; a profile at the top level is read as they would read it there. `docs/json.md` gives the
 //! measurements.
 
-use super::dialect::Dialect;
-use super::workload::report_workload;
+use super::options::Dialect;
+use super::select::report_workload;
 use crate::diagnostics::quote::{escape_key, shorten};
-use crate::syntax::keys::folds_to;
-use crate::syntax::reader::Reader;
+use crate::syntax::reader::{Reader, folds_to};
 use crate::syntax::tree::{Member, Node, NodeKind};
 
 /// A profile in a document.

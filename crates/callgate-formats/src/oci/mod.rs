@@ -40,15 +40,11 @@
 //! containers/common; `libcontainer/seccomp` of runc, whose `patchbpf` adds the ENOSYS check; and
 //! `src/libcrun/seccomp.c` of crun.
 
-mod arch_names;
+mod arches;
 mod bases;
 mod convert;
-mod convert_resource;
-mod detect;
-mod dialect;
-mod document;
 mod edit;
-mod gate;
+mod entry;
 mod language;
 mod locate;
 mod lower;
@@ -57,16 +53,14 @@ mod options;
 mod parse;
 mod read;
 mod select;
-mod workload;
 mod write;
 mod write_annotated;
-mod write_resource;
 
 pub use crate::included::{Included, Includes};
-pub use dialect::{Dialect, EnosysAbove};
 pub use language::{DOCKER, LANGUAGE};
 pub use lower::BAD_ARCH;
-pub use options::ReadOptions;
+pub use options::{Dialect, EnosysAbove, ReadOptions};
 pub use read::{read, read_with_bases};
-pub use write::{WriteEntry, WriteProfile, action_of, write};
-pub use write_resource::{has_resource_arch, is_resource_name, write_resource};
+pub use write::{
+    WriteEntry, WriteProfile, action_of, has_resource_arch, is_resource_name, write, write_resource,
+};

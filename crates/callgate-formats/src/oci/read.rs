@@ -1,16 +1,17 @@
 //! Reader of container profiles: from the text to a [`Profile`].
 
 use super::bases::read_bases;
-use super::dialect::Dialect;
-use super::document::parse_documents;
-use super::options::ReadOptions;
-use super::{locate, lower, parse, select};
+use super::entry::ProfileReader;
+use super::locate;
+use super::lower::Lowering;
+use super::options::{Dialect, ReadOptions};
+use super::select::{self};
 use crate::included::Includes;
 use crate::profile::Profile;
-use crate::syntax::keys::KeyMatching;
-use crate::syntax::reader::Reader;
+use crate::syntax::documents::parse_documents;
+use crate::syntax::reader::{KeyMatching, Reader};
 use crate::syntax::tree::Node;
-use callgate_bpf::diagnostic::{Diagnostics, Severity};
+use callgate_bpf::diagnostic::Diagnostics;
 
 /// Reads a profile in JSON or, with the feature `yaml`, in YAML.
 ///
@@ -100,29 +101,13 @@ fn read_trees(
             bases = read_bases(&mut reader, document, documents, options, find)?;
         }
         let native = options.main_arch();
-        let model = match found.is_resource {
-            true => parse::resource(&mut reader, found.profile, &bases, dialect, native),
-            false => parse::profile(&mut reader, found.profile, dialect, native),
-        }?;
-        lower::lower(&mut reader, &model, dialect, options)
+        let is_in_resource = found.is_resource;
+        let mut parts = ProfileReader { reader: &mut reader, dialect, native, is_in_resource };
+        let model = parts.profile(found.profile, &bases)?;
+        Lowering { reader: &mut reader, model: &model, dialect, options }.lower()
     });
-    let failed = reader.failed();
-    let messages = reader.finish();
-    match lowered {
-        Some(lowered) if !failed => Ok(Profile {
-            policy: lowered.policy,
-            dialect: Some(dialect),
-            flags: lowered.flags,
-            listener: lowered.listener,
-            warnings: messages,
-            statements: lowered.statements,
-            added: lowered.added,
-        }),
-        _ => {
-            debug_assert!(messages.iter().any(|message| message.severity == Severity::Error));
-            Err(messages.into())
-        }
-    }
+    let (profile, warnings) = reader.end(lowered)?;
+    Ok(Profile { warnings, ..profile })
 }
 
 /// The dialect, from the keys that only one of the formats has.

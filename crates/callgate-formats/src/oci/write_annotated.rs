@@ -1,9 +1,11 @@
 //! Profiles with comments: `linux.seccomp` of the OCI runtime specification, with Docker's key `comment` for each entry, which
 //! runtimes ignore, and resources of Kubernetes.
 
-use super::dialect::Dialect;
-use super::write::{WriteEntry, WriteProfile, write as write_profile};
-use super::write_resource::{has_resource_arch, write_resource as write_as_resource};
+use super::options::Dialect;
+use super::write::{
+    WriteEntry, WriteProfile, has_resource_arch, write as write_profile,
+    write_resource as write_as_resource,
+};
 use crate::annotated::{Annotated, Group, Reason};
 use crate::ruleset::{Comparison, Op};
 use callgate_bpf::{FilterFlags, SyscallTable};

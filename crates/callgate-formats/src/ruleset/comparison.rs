@@ -16,6 +16,31 @@ pub enum Op {
     MaskedEq(u64),
 }
 
+impl Op {
+    /// All operators; MASKED_EQ without a mask.
+    pub(crate) const ALL: [Op; 7] =
+        [Op::Ne, Op::Lt, Op::Le, Op::Eq, Op::Ge, Op::Gt, Op::MaskedEq(0)];
+
+    /// The name of libseccomp's constant, and the sign.
+    pub(crate) const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Op::Eq => ("SCMP_CMP_EQ", "=="),
+            Op::Ne => ("SCMP_CMP_NE", "!="),
+            Op::Lt => ("SCMP_CMP_LT", "<"),
+            Op::Le => ("SCMP_CMP_LE", "<="),
+            Op::Gt => ("SCMP_CMP_GT", ">"),
+            Op::Ge => ("SCMP_CMP_GE", ">="),
+            Op::MaskedEq(_) => ("SCMP_CMP_MASKED_EQ", "&="),
+        }
+    }
+
+    /// The operator with a word, which an entry of [`Op::ALL`] is found by, and with this mask.
+    pub(crate) fn named(is_it: impl Fn(&str, &str) -> bool, mask: u64) -> Option<Op> {
+        let found = Op::ALL.into_iter().find(|op| is_it(op.words().0, op.words().1))?;
+        Some(if let Op::MaskedEq(_) = found { Op::MaskedEq(mask) } else { found })
+    }
+}
+
 /// One comparison of an argument with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Comparison {
@@ -66,15 +91,16 @@ impl Comparison {
     /// The test in a policy, for a comparison that [`Comparison::on`] returned.
     fn test(self, is_64bit: bool) -> Option<Test> {
         let field = if is_64bit { Field::arg(self.arg) } else { Field::arg_low(self.arg) }?;
-        Some(match self.op {
-            Op::MaskedEq(mask) => Test::masked_eq(field, mask, self.value),
-            Op::Eq => Test::new(field, Cmp::Eq, self.value),
-            Op::Ne => Test::new(field, Cmp::Ne, self.value),
-            Op::Lt => Test::new(field, Cmp::Lt, self.value),
-            Op::Le => Test::new(field, Cmp::Le, self.value),
-            Op::Gt => Test::new(field, Cmp::Gt, self.value),
-            Op::Ge => Test::new(field, Cmp::Ge, self.value),
-        })
+        let cmp = match self.op {
+            Op::MaskedEq(mask) => return Some(Test::masked_eq(field, mask, self.value)),
+            Op::Eq => Cmp::Eq,
+            Op::Ne => Cmp::Ne,
+            Op::Lt => Cmp::Lt,
+            Op::Le => Cmp::Le,
+            Op::Gt => Cmp::Gt,
+            Op::Ge => Cmp::Ge,
+        };
+        Some(Test::new(field, cmp, self.value))
     }
 
     /// Its rank in the order of precedence, and what distinguishes it from comparisons of the same rank.

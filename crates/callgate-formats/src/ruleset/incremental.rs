@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::by_syscall::Target;
 use super::comparison::Comparison;
-use super::libseccomp::{ChainNode, InsertError, StepBudget, Tree};
+use super::libseccomp::{ChainNode, InsertError, Tree};
 use super::rule_set::RuleSet;
 use callgate_core::{Arch, Verdict};
 
@@ -102,14 +102,11 @@ impl IncrementalRules {
         self.set.add_to(syscall, comparisons, verdict, ());
         self.added.push(syscall);
         // Rules with the same verdict never contradict each other, and have no tree.
-        let accepted = self.set.is_uniform(syscall) || self.is_accepted(syscall);
-        if accepted { Ok(()) } else { Err(self.refuse()) }
-    }
-
-    /// Removes the rule that was just added, which contradicts others.
-    fn refuse(&mut self) -> Refused {
+        if self.set.is_uniform(syscall) || self.is_accepted(syscall) {
+            return Ok(());
+        }
         self.truncate(self.added.len().saturating_sub(1));
-        Refused
+        Err(Refused)
     }
 
     /// Whether the last rule of a syscall, whose rules have different verdicts, contradicts none before it.
@@ -120,13 +117,15 @@ impl IncrementalRules {
             Some(_) => rules.len().saturating_sub(1),
             None => 0,
         };
-        let empty = || Some(Tree::new(self.set.arch().is_64bit(), false));
+        let empty = || Some(empty_tree(self.set.arch()));
         let tree = self.trees.entry(syscall).or_insert_with(empty);
-        let mut steps = StepBudget(MAX_STEPS);
+        if let Some(tree) = tree {
+            tree.steps = MAX_STEPS;
+        }
         for (index, rule) in (0..).zip(rules).skip(from) {
             let Some(known) = tree else { return true };
             let tests = self.set.comparisons(rule.condition);
-            match known.add(tests, rule.verdict.0, index, &mut steps) {
+            match known.add(tests, rule.verdict.0, index) {
                 Ok(()) => {}
                 Err(InsertError::Rejected { .. }) => return false,
                 Err(InsertError::OutOfSteps) => *tree = None,
@@ -173,15 +172,19 @@ impl IncrementalRules {
         if let Some(rule) = always {
             return SyscallTree::Always(rule.verdict);
         }
-        let mut tree = Tree::new(self.set.arch().is_64bit(), false);
+        let mut tree = empty_tree(self.set.arch());
         for (index, rule) in (0..).zip(rules) {
-            let mut steps = StepBudget(MAX_STEPS);
+            tree.steps = MAX_STEPS;
             // Each rule was accepted before; one that needs too many steps is left out of this form.
             let tests = self.set.comparisons(rule.condition);
-            let _ = tree.add(tests, rule.verdict.0, index, &mut steps);
+            let _ = tree.add(tests, rule.verdict.0, index);
         }
         SyscallTree::Compared(tree.chains(), tree.node_count())
     }
+}
+
+fn empty_tree(arch: Arch) -> Tree {
+    Tree::new(arch.is_64bit(), false, MAX_STEPS)
 }
 
 fn target(nr: i32) -> Target {

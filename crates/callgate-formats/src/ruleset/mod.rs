@@ -36,13 +36,12 @@ mod by_syscall;
 mod comparison;
 mod incremental;
 mod libseccomp;
-mod order;
 mod outcome;
 mod rule_set;
-mod unknown;
 
 pub use comparison::{Comparison, Op};
 pub use incremental::{IncrementalRules, Refused, SyscallTree};
 pub use libseccomp::{ChainEnd, ChainNode, ChainOp};
-pub use rule_set::{Conflict, LibseccompVersion, Overridden, Refusals, RuleSet, sections};
-pub use unknown::UnknownSyscall;
+pub use rule_set::{
+    Conflict, LibseccompVersion, Overridden, Refusals, RuleSet, UnknownSyscall, sections,
+};

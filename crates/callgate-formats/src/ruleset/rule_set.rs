@@ -1,14 +1,13 @@
 //! The rules for one architecture: adding them, what libseccomp rejects, and what is left as a policy.
 
-use callgate_bpf::SyscallTable;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::by_syscall::{BySyscall, Target};
 use super::comparison::{Comparison, Conjunction};
-use super::libseccomp::{InsertError, StepBudget, Tree};
-use super::unknown::UnknownSyscall;
-use callgate_bpf::syscalls::{KnownSyscall, is_known_name};
+use super::libseccomp::{InsertError, Tree};
+use callgate_bpf::SyscallTable;
+use callgate_bpf::syscalls::{KnownSyscall, is_known_name, nearest_name};
 use callgate_core::policy::{Condition, Rule, Section};
 use callgate_core::{Arch, SyscallSet, Verdict};
 
@@ -318,13 +317,11 @@ impl<O: Copy> RuleSet<O> {
             }
             let nr = syscall.number();
             let share = *steps / 2;
-            let mut left = StepBudget(share);
-            let mut tree =
-                Tree::new(self.arch.is_64bit(), version == LibseccompVersion::Before2_6_1);
+            let wrong_branch = version == LibseccompVersion::Before2_6_1;
+            let mut tree = Tree::new(self.arch.is_64bit(), wrong_branch, share);
             for (number, rule) in (0..).zip(rules) {
-                let tests =
-                    self.conditions.get(rule.condition).map_or(&[][..], Conjunction::comparisons);
-                match tree.add(tests, rule.verdict.0, number, &mut left) {
+                let tests = self.comparisons(rule.condition);
+                match tree.add(tests, rule.verdict.0, number) {
                     Ok(()) => {}
                     Err(InsertError::Rejected { earlier }) => {
                         let earlier = rules.get(earlier as usize).unwrap_or(rule);
@@ -333,12 +330,12 @@ impl<O: Copy> RuleSet<O> {
                     }
                     Err(InsertError::OutOfSteps) => {
                         refusals.unknown.push((rule.origin, rules.len()));
-                        left = StepBudget(0);
+                        tree.steps = 0;
                         break;
                     }
                 }
             }
-            *steps -= share - left.0;
+            *steps -= share - tree.steps;
         }
         refusals
     }
@@ -510,3 +507,37 @@ pub fn sections<'s, O: Copy + 's>(
     }
     sections
 }
+
+/// A name that no syscall has, on any architecture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownSyscall {
+    name: String,
+}
+
+impl UnknownSyscall {
+    pub(super) fn new(name: &str) -> UnknownSyscall {
+        UnknownSyscall { name: name.to_owned() }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The known name that is most alike, when there is one.
+    pub fn nearest(&self) -> Option<&'static str> {
+        nearest_name(&self.name)
+    }
+}
+
+impl std::fmt::Display for UnknownSyscall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "unknown syscall {:?}", self.name)?;
+        match self.nearest() {
+            Some(nearest) => write!(f, "; did you mean {nearest:?}?"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for UnknownSyscall {}

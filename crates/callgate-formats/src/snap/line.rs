@@ -1,8 +1,7 @@
 //! Lines: a syscall and its arguments.
 
 use super::constants;
-use super::options::{IdKind, Ids};
-use crate::diagnostics::quote::shorten;
+use crate::diagnostics::quote::{did_you_mean, shorten};
 use crate::ruleset::{Comparison, Op};
 use crate::syntax::reader::Reader;
 use callgate_core::Arch;
@@ -51,10 +50,7 @@ pub(super) fn comparisons(
                         let near = reader.nearest(name, constants::names());
                         let otherwise =
                             "arguments are -, numbers below 2^32 and constants of snap-seccomp";
-                        near.map_or_else(
-                            || otherwise.to_owned(),
-                            |near| format!("did you mean `{near}`?"),
-                        )
+                        did_you_mean(near, otherwise)
                     }
                 };
                 reader.error(*at, message).help = help;
@@ -203,27 +199,60 @@ fn is_valid_name(name: &str) -> bool {
 /// Whether the arguments of a syscall may be negative, and are compared as 32-bit numbers: those that take IDs of users and
 /// groups, and `copy_file_range` (`syscallsWithNegArgsMaskHi32` of snap-seccomp).
 pub fn takes_ids(syscall: &str) -> bool {
-    matches!(
-        syscall,
-        "chown"
-            | "chown32"
-            | "fchown"
-            | "fchown32"
-            | "fchownat"
-            | "lchown"
-            | "lchown32"
-            | "setgid"
-            | "setgid32"
-            | "setregid"
-            | "setregid32"
-            | "setresgid"
-            | "setresgid32"
-            | "setreuid"
-            | "setreuid32"
-            | "setresuid"
-            | "setresuid32"
-            | "setuid"
-            | "setuid32"
-            | "copy_file_range"
-    )
+    const PLAIN: [&str; 9] = [
+        "chown",
+        "fchown",
+        "lchown",
+        "setgid",
+        "setregid",
+        "setresgid",
+        "setresuid",
+        "setreuid",
+        "setuid",
+    ];
+    let plain = syscall.strip_suffix("32").unwrap_or(syscall);
+    PLAIN.contains(&plain) || matches!(syscall, "fchownat" | "copy_file_range")
+}
+
+/// What a profile is read for.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// The architecture of the host, both of its kernel and of its programs.
+    pub native: Arch,
+    /// Whether a name that no architecture has is an error instead of a warning.
+    pub strict: bool,
+    /// Whether the result has statements.
+    pub statements: bool,
+}
+
+impl ReadOptions {
+    /// Reads for a host.
+    pub fn new(native: Arch) -> ReadOptions {
+        ReadOptions { native, strict: false, statements: false }
+    }
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdKind {
+    /// `u:NAME`.
+    User,
+    /// `g:NAME`.
+    Group,
+}
+
+/// Finds the number of a user or a group on the host.
+pub type Ids<'a> = dyn FnMut(IdKind, &str) -> Option<u32> + 'a;
+
+/// The number of a user, and of the group of the same name, that snapd assigns (`snap/system_usernames.go`), or of root.
+pub fn system_id(name: &str) -> Option<u32> {
+    const IDS: [(&str, u32); 6] = [
+        ("root", 0),
+        ("snap_daemon", 584_788),
+        ("snap_microk8s", 584_789),
+        ("snap_aziotedge", 584_790),
+        ("snap_aziotdu", 584_791),
+        ("_daemon_", 584_792),
+    ];
+    IDS.iter().find(|(known, _)| *known == name).map(|(_, id)| *id)
 }

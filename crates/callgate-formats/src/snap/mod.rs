@@ -20,17 +20,12 @@
 //! at a longer one.
 
 mod constants;
-mod edit;
-mod filters;
 mod language;
 mod line;
-mod options;
 mod read;
 mod write;
 
 pub use constants::value as constant;
-pub use filters::SnapFilters;
 pub use language::LANGUAGE;
-pub use line::takes_ids;
-pub use options::{IdKind, Ids, ReadOptions, system_id};
-pub use read::{compat_arch, read};
+pub use line::{IdKind, Ids, ReadOptions, system_id, takes_ids};
+pub use read::{SnapFilters, compat_arch, read};

@@ -2,22 +2,37 @@
 
 use std::collections::BTreeSet;
 
-use super::filters::SnapFilters;
-use super::line::{Rule, check_count, comparisons, words};
-use super::options::{Ids, ReadOptions};
-use crate::comparison_budget::ComparisonBudget;
+use super::line::{Ids, ReadOptions, Rule, check_count, comparisons, words};
+use crate::rule_readers::{
+    ComparisonBudget, Origin, lines, report_hidden, report_unknown_syscall, rules_of,
+};
 use crate::ruleset::{RuleSet, sections};
-use crate::ruleset_reports::{Origin, report_hidden};
-use crate::ruleset_statements::rules_of;
 use crate::statements::Statements;
-use crate::syntax::keys::KeyMatching;
-use crate::syntax::lines::lines;
-use crate::syntax::reader::Reader;
-use crate::unknown_syscall::report_unknown_syscall;
-use callgate_bpf::diagnostic::Diagnostics;
+use crate::syntax::reader::{KeyMatching, Reader};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 use callgate_bpf::syscalls::is_known_name;
 use callgate_core::policy::Policy;
-use callgate_core::{Arch, Verdict};
+use callgate_core::{Arch, SeccompData, Verdict};
+
+/// The filters that snap-confine installs for a profile, and the warnings about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapFilters {
+    /// The filter of the rules with `~`, which is installed first.
+    pub deny: Policy,
+    /// The filter of the other rules.
+    pub allow: Policy,
+    /// Warnings, in the order of the text.
+    pub warnings: Vec<Diagnostic>,
+    /// The rules of `deny` and of `allow` as the text states them, if the options ask for them.
+    pub statements: Option<[Statements; 2]>,
+}
+
+impl SnapFilters {
+    /// The verdict of both filters.
+    pub fn evaluate(&self, data: &SeccompData) -> Verdict {
+        self.allow.evaluate(data).or_higher_precedence(self.deny.evaluate(data))
+    }
+}
 
 /// The verdict for syscalls of other architectures: libseccomp's default.
 const BAD_ARCH: Verdict = Verdict::KILL_THREAD;
@@ -53,14 +68,8 @@ pub fn read(
 ) -> Result<SnapFilters, Diagnostics> {
     let mut reader = Reader::new(text, KeyMatching::Exact);
     let filters = filters(&mut reader, text, options, ids);
-    let failed = reader.failed();
-    let messages = reader.finish();
-    match filters {
-        Some((deny, allow, statements)) if !failed => {
-            Ok(SnapFilters { deny, allow, warnings: messages, statements })
-        }
-        _ => Err(messages.into()),
-    }
+    let (filters, warnings) = reader.end(filters)?;
+    Ok(SnapFilters { warnings, ..filters })
 }
 
 /// The architecture that snap-seccomp adds to that of a host.
@@ -78,7 +87,7 @@ fn filters(
     text: &str,
     options: &ReadOptions,
     ids: &mut Ids<'_>,
-) -> Option<(Policy, Policy, Option<[Statements; 2]>)> {
+) -> Option<SnapFilters> {
     if let Some((line, at)) = lines(text, 0).find(|(line, _)| line.len() >= MAX_LINE) {
         let message = format!("the line has {} bytes; the maximum is {}", line.len(), MAX_LINE - 1);
         reader.error(at, message).help =
@@ -122,13 +131,8 @@ fn filters(
     });
     let deny = Policy::new(sections(&deny, Verdict::ALLOW, BAD_ARCH), BAD_ARCH);
     let allow = Policy::new(sections(&allow, default, BAD_ARCH), BAD_ARCH);
-    match (deny, allow) {
-        (Ok(deny), Ok(allow)) => Some((deny, allow, statements)),
-        (Err(error), _) | (_, Err(error)) => {
-            reader.error(0, error.to_string());
-            None
-        }
-    }
+    let (deny, allow) = (reader.accept(0, deny)?, reader.accept(0, allow)?);
+    Some(SnapFilters { deny, allow, warnings: Vec::new(), statements })
 }
 
 /// The rule of a line, if it has one that does not fail.

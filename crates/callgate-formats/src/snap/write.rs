@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::convert::comparisons::Rules;
-use crate::convert::error::ConvertError;
+use crate::convert::error::Result;
 use crate::convert::fit::Fit;
 use crate::convert::named_rules::{NamedLanguage, named_rules};
 use crate::convert::numbering::{Numbering, Unlisted};
@@ -38,7 +38,7 @@ const LANGUAGE: NamedLanguage = NamedLanguage {
 };
 
 /// Writes a profile.
-pub(crate) fn write(fit: &mut Fit<'_>) -> Result<String, ConvertError> {
+pub(crate) fn write(fit: &mut Fit<'_>) -> Result<String> {
     let main = fit.arches.first().copied().unwrap_or(Arch::X86_64);
     fit.arches = std::iter::once(main).chain(compat_arch(main)).collect();
     fit.set_others(BAD_ARCH, "the filters of snaps kill syscalls of other architectures")?;
@@ -73,7 +73,7 @@ fn unlisted(can_be_default: fn(Verdict) -> bool) -> Unlisted {
 }
 
 /// Replaces verdicts of named syscalls that no line has.
-fn fit_verdicts(fit: &mut Fit<'_>, default: Verdict) -> Result<(), ConvertError> {
+fn fit_verdicts(fit: &mut Fit<'_>, default: Verdict) -> Result<()> {
     let nearest = if default == Verdict::LOG { EXPLICIT } else { default };
     let why = "lines permit a syscall or let it fail with EACCES; all others fail with EPERM";
     for arch in fit.arches.clone() {
@@ -94,7 +94,7 @@ fn fit_verdicts(fit: &mut Fit<'_>, default: Verdict) -> Result<(), ConvertError>
 }
 
 /// Replaces a verdict of the architectures, for one of the two filters.
-fn replace_quietly(fit: &mut Fit<'_>, old: Verdict, new: Verdict) -> Result<(), ConvertError> {
+fn replace_quietly(fit: &mut Fit<'_>, old: Verdict, new: Verdict) -> Result<()> {
     for token in fit.tokens() {
         let numbers = fit.numbers(token);
         let has_it = query::has_verdict(fit.store, numbers, old)?;
@@ -163,10 +163,7 @@ fn word(arch: Arch, name: &str, comparison: &Comparison) -> String {
     match comparison.op() {
         Op::Eq => own(),
         Op::Ne => format!("!{}", own()),
-        Op::Lt => format!("<{value}"),
-        Op::Le => format!("<={value}"),
-        Op::Gt => format!(">{value}"),
-        Op::Ge => format!(">={value}"),
+        op @ (Op::Lt | Op::Le | Op::Gt | Op::Ge) => format!("{}{value}", op.words().1),
         Op::MaskedEq(_) if takes_ids(name) => {
             // IDs are signed in these profiles; -1 leaves an ID unchanged.
             let id = value as u32 as i32;

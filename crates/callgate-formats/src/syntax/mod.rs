@@ -2,11 +2,10 @@
 //!
 //! [`json`] and [`yaml`] build a [`tree`] in which each key and value has its byte offset. A policy language
 //! written in JSON or YAML walks the tree with a [`reader::Reader`], which checks types, ranges and keys and
-//! collects messages. `lines` is for languages of lines. [`keys`] says how keys are compared, because programs differ in that.
+//! collects messages. [`reader::KeyMatching`] says how keys are compared, because programs differ in that.
 
+pub(crate) mod documents;
 pub mod json;
-pub mod keys;
-pub(crate) mod lines;
 pub mod reader;
 pub mod tree;
 #[cfg(feature = "yaml")]

@@ -3,14 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use super::keys::{KeyMatching, folds_to};
 use super::tree::{Member, Node, NodeKind, integer};
 use crate::diagnostics::Texts;
-use crate::diagnostics::messages::{LIMIT, Messages, Report};
-use crate::diagnostics::quote::{escape_key, shorten};
-use crate::diagnostics::suggestions::Suggestions;
+use crate::diagnostics::messages::{LIMIT, Messages, Report, Suggestions, result_of};
+use crate::diagnostics::quote::{did_you_mean, escape_key, shorten};
 use crate::statements::Site;
-use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position, Severity};
 use callgate_bpf::suggest::nearest;
 
 /// Reader of the tree of a text, and of further texts that it names.
@@ -110,6 +108,14 @@ impl<'t> Reader<'t> {
         self.report(Severity::Warning, at, message)
     }
 
+    /// The value; or none, after its error was added.
+    pub(crate) fn accept<T, E: ToString>(&mut self, at: usize, result: Result<T, E>) -> Option<T> {
+        let fail = |error: E| {
+            self.error(at, error.to_string());
+        };
+        result.map_err(fail).ok()
+    }
+
     /// Adds an error or a warning.
     pub fn report(
         &mut self,
@@ -155,6 +161,12 @@ impl<'t> Reader<'t> {
     /// The collector, to which further messages can be added.
     pub fn into_messages(self) -> Messages {
         self.messages
+    }
+
+    /// What was read with the warnings about it, or all messages if one is an error. Without an error, there is a value.
+    pub(crate) fn end<T>(self, value: Option<T>) -> Result<(T, Vec<Diagnostic>), Diagnostics> {
+        let failed = self.failed();
+        result_of(value, failed, self.finish())
     }
 
     /// All messages in the order of the text.
@@ -285,10 +297,7 @@ impl<'t> Reader<'t> {
                 )
             }
             Some(name) => format!("did you mean `{name}`?"),
-            None => match self.nearest(given, names) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "remove it, or check its spelling".to_owned(),
-            },
+            None => did_you_mean(self.nearest(given, names), "remove it, or check its spelling"),
         };
         let end = if is_refused { "" } else { "; it is ignored" };
         let message = format!("unknown key `{}` in {what}{end}", escape_key(given));
@@ -381,5 +390,56 @@ impl Report for Reader<'_> {
 
     fn reported(&self, severity: Severity) -> usize {
         Reader::reported(self, severity)
+    }
+}
+
+// How programs compare the keys of a JSON object with the names that they know.
+//
+// Go's `encoding/json` takes a key that is byte for byte the name of a field, else one that is equal
+// under Unicode's simple case folding, in all versions of Go up to 1.26. The names in profiles consist of
+// ASCII letters, and only two other characters fold to one: U+017F (long s) to `s`, U+212A (Kelvin sign) to
+// `k`. crun compares bytes (`yajl_tree_get`), and so does `sigs.k8s.io/json`, which Kubernetes uses.
+
+/// How keys are compared with names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyMatching {
+    /// The same bytes: crun.
+    Exact,
+    /// The same bytes, else the same under case folding: programs in Go.
+    CaseFolded,
+    /// The same bytes; a key that only case folding makes equal is an error, because programs disagree.
+    Unambiguous,
+}
+
+/// Whether Go's decoder takes a key for a name of ASCII letters.
+pub(crate) fn folds_to(key: &str, name: &str) -> bool {
+    let folded = key.chars().map(|c| match c {
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        other => other.to_ascii_lowercase(),
+    });
+    folded.eq(name.chars().map(|c| c.to_ascii_lowercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// These are all characters that Unicode folds to ASCII letters (CaseFolding.txt, status C and S).
+    #[test]
+    fn keys_fold_as_in_go() {
+        for key in ["syscalls", "SYSCALLS", "\u{17f}y\u{17f}call\u{17f}", "SySc\u{61}ll\u{17f}"] {
+            assert!(folds_to(key, "syscalls"), "{key}");
+        }
+        assert!(folds_to("min\u{212a}ernel", "minKernel"));
+        assert!(folds_to("MINkERNEL", "minKernel"));
+        for key in
+            ["syscall", "syscallss", "\u{df}yscalls", "syscalls ", "syscalls\0", "", "ѕyscalls"]
+        {
+            assert!(!folds_to(key, "syscalls"), "{key}");
+        }
+        // Only full folding (not simple folding) relates U+0130 to `i`, and only lower-casing U+0131.
+        assert!(!folds_to("\u{130}ndex", "index"));
+        assert!(!folds_to("\u{131}ndex", "index"));
     }
 }

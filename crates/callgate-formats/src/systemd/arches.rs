@@ -1,6 +1,6 @@
 //! Architectures as systemd names them, those of one build of systemd, and constants that depend on them.
 
-use super::version::SystemdVersion;
+use super::groups::SystemdVersion;
 use callgate_core::Arch;
 
 /// Names in `SystemCallArchitectures=` (`seccomp_arch_from_string` in `seccomp-util.c`), besides `native`.
@@ -98,19 +98,9 @@ pub(super) fn eafnosupport(native: Arch) -> u16 {
     }
 }
 
-/// Whether errno values above 34 and `O_CREAT` differ from those of most architectures.
+/// Whether errno values above 34 and `O_CREAT` differ from those of most architectures, as on MIPS and PA-RISC.
 pub(super) fn has_own_numbers(native: Arch) -> bool {
-    matches!(
-        native,
-        Arch::Mips
-            | Arch::Mipsel
-            | Arch::Mips64
-            | Arch::Mipsel64
-            | Arch::Mips64n32
-            | Arch::Mipsel64n32
-            | Arch::Parisc
-            | Arch::Parisc64
-    )
+    native.enosys() != Arch::X86_64.enosys()
 }
 
 #[cfg(test)]

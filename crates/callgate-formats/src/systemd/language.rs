@@ -1,19 +1,19 @@
-//! Units of systemd in the [registry](crate::languages).
+//! Units of systemd in the [registry](crate::languages): how they are recognized, read and changed.
 
-use super::detect::is_unit;
+use super::groups::SystemdVersion;
+use super::lower::{is_without_section, read as read_texts};
 use super::options::{ExecSection, ReadOptions, UnitText};
-use super::read::is_without_section;
-use super::read::read as read_texts;
-use super::roles::{FILE, VALUES};
-use super::version::SystemdVersion;
-use super::{arches, edit, write, write_annotated};
+use super::{arches, text, write};
 use crate::annotated::AnnotatedWriter;
+use crate::change::input::{Edit, EditInput, line_after, logical_line};
+use crate::change::verify::Allowed;
 use crate::files::{FileErrors, FileMessage};
 use crate::languages::{
     Editor, Files, Input, Language, Likeness, Name, Parts, ReadFilter, ReadSource, Reading,
     ReadingOption, Text, Writer,
 };
 use crate::profile::Profile;
+use callgate_bpf::constants::Family;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::Arch;
 
@@ -39,11 +39,7 @@ pub const LANGUAGE: Language = Language {
     options: &[ReadingOption::Kernel, ReadingOption::Systemd],
     parts: Parts::None,
     for_builds: false,
-    editor: Some(Editor {
-        edits: edit::edits,
-        comparable: Some(edit::comparable),
-        names_files: true,
-    }),
+    editor: Some(Editor { edits, comparable: Some(comparable), names_files: true }),
 };
 
 const WRITER: Writer = Writer {
@@ -53,7 +49,7 @@ const WRITER: Writer = Writer {
 };
 
 const ANNOTATED: AnnotatedWriter = AnnotatedWriter {
-    write: write_annotated::write,
+    write: text::write,
     has_numbers: false,
     is_unit: true,
     for_one_arch: false,
@@ -180,6 +176,94 @@ fn options(reading: &Reading) -> Result<ReadOptions, Diagnostic> {
     }
 }
 
+/// Whether the first line that is not a comment is the header of a section, or all lines are directives.
+pub fn is_unit(text: &str) -> bool {
+    if is_without_section(text) {
+        return true;
+    }
+    let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+    let line = lines.find(|line| !line.is_empty() && !line.starts_with(['#', ';']));
+    let name = line.and_then(|line| line.strip_prefix('[')?.strip_suffix(']'));
+    name.is_some_and(|name| {
+        name.starts_with(|c: char| c.is_ascii_uppercase())
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    })
+}
+
+/// The syscall with the arguments that a directive can compare: the family of a socket, as a whole register.
+pub(crate) fn comparable(wanted: &Allowed) -> Allowed {
+    let mut allowed = Allowed { zero_upper: true, ..wanted.clone() };
+    allowed.args.retain(|(index, _)| wanted.name == "socket" && *index == 0);
+    allowed
+}
+
+/// Edits, each of which may allow the syscall.
+pub(crate) fn edits(input: &EditInput<'_>) -> Vec<Vec<Edit>> {
+    match input.role {
+        VALUES => filter(input),
+        _ => unit(input),
+    }
+}
+
+/// Edits of a unit file.
+fn unit(input: &EditInput<'_>) -> Vec<Vec<Edit>> {
+    let (text, wanted) = (input.text, input.wanted);
+    let mut found = Vec::new();
+    if wanted.args.is_empty() {
+        // In a list of what is denied, a value without ~ removes from it.
+        found.extend(add(text, "SystemCallFilter", &wanted.name));
+    } else if let ("socket", [(0, family)]) = (&*wanted.name, wanted.args.as_slice()) {
+        let family =
+            Family::of(wanted.arch, "socket", 0).and_then(|one| one.name(wanted.arch, *family));
+        if let Some(family) = family {
+            found.extend(add(text, "RestrictAddressFamilies", &family));
+        }
+    }
+    found
+}
+
+/// A line after the last one with a directive.
+fn add(text: &str, directive: &str, value: &str) -> Option<Vec<Edit>> {
+    let mut last = None;
+    let mut at = 0;
+    while at < text.len() {
+        let line = logical_line(text, at);
+        let content = text.get(line.clone()).unwrap_or_default().trim_start();
+        if content.strip_prefix(directive).is_some_and(|rest| rest.trim_start().starts_with('=')) {
+            last = Some(line.clone());
+        }
+        at = line.end + 1;
+    }
+    Some(vec![line_after(text, &last?, &format!("{directive}={value}"))])
+}
+
+/// Edits of values.
+fn filter(input: &EditInput<'_>) -> Vec<Vec<Edit>> {
+    let (text, name) = (input.text, &input.wanted.name);
+    if !input.wanted.args.is_empty() {
+        return Vec::new();
+    }
+    let end = text.trim_end().len();
+    let value = format!(" {name}");
+    let mut found = vec![vec![Edit::insert(end, value)]];
+    let mut denying = input.denying();
+    if let (Some(at), true) = (denying.pop_first(), denying.is_empty()) {
+        let word = text.get(at..).unwrap_or_default().split_whitespace().next();
+        if let Some(word) = word.filter(|word| *word == name) {
+            let rest = text.get(at + word.len()..).unwrap_or_default();
+            let blanks = rest.len() - rest.trim_start().len();
+            found.push(vec![Edit::remove(at, at + word.len() + blanks)]);
+        }
+    }
+    found
+}
+
+/// The role of a text that is a file of systemd, whatever its content is.
+pub const FILE: &str = "unit";
+
+/// The role of a text with values of `SystemCallFilter=`.
+pub const VALUES: &str = "filter";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,5 +277,15 @@ mod tests {
         }
         assert!(check_unit_name("foo.timer").is_err());
         assert!(check_unit_name("foo.conf").is_ok());
+    }
+
+    #[test]
+    fn units_begin_with_a_section() {
+        for unit in ["[Service]\n", "# x\n; y\n\n[X-Own]", "\u{feff}[Unit]"] {
+            assert!(is_unit(unit), "{unit}");
+        }
+        for text in ["", "[a@b ~]$ x", "[]", "[1]", "x\n[Service]"] {
+            assert!(!is_unit(text), "{text}");
+        }
     }
 }

@@ -1,20 +1,18 @@
 //! Reader of the lists `SystemCallFilter=` and `SystemCallLog=` (`config_parse_syscall_filter` and
 //! `config_parse_syscall_log` in `load-fragment.c`, `seccomp_parse_syscall_filter` in `seccomp-util.c`).
 
-use super::directive::Directive;
-use super::groups::{group_members, is_group, nearest_group};
-use super::lines::Logical;
-use super::settings::{Denial, Entry, Member, SyscallKey, SyscallList};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::groups::{SystemdVersion, group_members, is_group, nearest_group};
+use super::lines::{Logical, words};
+use super::settings::{Denial, Directive, Entry, Member, SyscallKey, SyscallList};
 use super::unit::{UnitReader, sign};
 use super::values::errno;
-use super::version::SystemdVersion;
-use super::words::words;
 use crate::diagnostics::quote::shorten;
 use crate::files::At;
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{is_known_name, known_name, nearest_name};
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 /// The maximum number of syscalls to which the words of a unit may expand.
 const EXPANDED: usize = 2_000_000;
@@ -49,11 +47,7 @@ impl UnitReader<'_, '_> {
     /// A value of `SystemCallFilter=` or `SystemCallLog=`.
     pub(super) fn syscalls(&mut self, directive: Directive, value: &Logical) {
         let is_log = directive == Directive::SystemCallLog;
-        let slot = match is_log {
-            true => &mut self.settings.syscall_log,
-            false => &mut self.settings.syscall_filter,
-        };
-        let old = slot.take();
+        let old = self.settings.list(is_log).take();
         if value.text.is_empty() {
             return;
         }
@@ -84,11 +78,7 @@ impl UnitReader<'_, '_> {
             }
         }
         self.broken(value, found.error.map(|(index, why)| (start + index, why)));
-        let slot = match is_log {
-            true => &mut self.settings.syscall_log,
-            false => &mut self.settings.syscall_filter,
-        };
-        *slot = Some(list);
+        *self.settings.list(is_log) = Some(list);
     }
 
     /// An empty list; a list of allowed syscalls contains `@default`.
@@ -97,11 +87,8 @@ impl UnitReader<'_, '_> {
         if allows && directive == Directive::SystemCallFilter {
             let default = self.group("@default").unwrap_or_default();
             if self.may_expand(default.len(), at) {
-                entries.extend(
-                    default
-                        .iter()
-                        .map(|Member { name, key }| (*key, Entry { name, denial: None, at })),
-                );
+                let entry = |one: &Member| (one.key, Entry { name: one.name, denial: None, at });
+                entries.extend(default.iter().map(entry));
             }
         }
         let (removed, words) = (BTreeMap::new(), BTreeSet::new());
@@ -110,8 +97,7 @@ impl UnitReader<'_, '_> {
 
     /// The syscall with a name, if libseccomp knows it.
     fn resolve(&self, name: &str) -> Option<Member> {
-        let lacks = self.options.libseccomp_lacks.iter().any(|lacking| lacking == name);
-        let name = known_name(name).filter(|_| !lacks)?;
+        let name = known_name(name).filter(|_| !self.options.lacks(name))?;
         Some(Member { name, key: SyscallKey::new(name, self.options.native) })
     }
 

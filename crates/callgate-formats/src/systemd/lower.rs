@@ -4,14 +4,12 @@
 //! of other architectures (`seccomp_init_for_arch` in `seccomp-util.c`). `SystemCallArchitectures=` is one filter for all
 //! architectures; after it, systemd installs no filters for those that it denies (`seccomp_restrict_archs`).
 
-use super::arches;
-use super::directive::Directive;
-use super::filters::UnitFilter;
-use super::groups::known_to_systemd;
-use super::options::{ReadOptions, UnitText};
-use super::rules;
-use super::settings::{Denial, Settings, SyscallKey, SyscallList};
-use crate::files::{At, Report};
+use super::groups::{SystemdVersion, known_to_systemd};
+use super::options::{ReadOptions, UnitFilter, UnitFilters, UnitText};
+use super::settings::{Denial, Directive, Settings, SyscallKey, SyscallList};
+use super::unit::{UnitReader, is_read};
+use super::{arches, rules};
+use crate::files::{At, FileErrors, Report};
 use crate::ruleset::{RuleSet, sections};
 use crate::statements::{Builtin, Site, Statement, Statements};
 use callgate_bpf::SyscallTable;
@@ -25,46 +23,39 @@ const MDWE: KernelVersion = KernelVersion { major: 6, minor: 3 };
 /// libseccomp rejects this errno and larger ones (`MAX_ERRNO` in `system.h`).
 const ERRNO_END: u16 = 4095;
 
-/// The filters that were made so far.
-struct Lowering<'o> {
+/// The settings and the filters that were made of them so far.
+struct Lowering<'o, 't> {
+    settings: &'o Settings,
     options: &'o ReadOptions,
     texts: &'o [UnitText<'o>],
+    report: &'o mut Report<'t>,
     /// The architectures for which filters are installed.
     arches: Vec<Arch>,
     filters: Vec<UnitFilter>,
 }
 
-/// The filters of these settings. Reports errors if systemd would not start the unit.
-pub(super) fn lower(
-    settings: &Settings,
-    texts: &[UnitText<'_>],
-    options: &ReadOptions,
-    report: &mut Report<'_>,
-) -> Result<Vec<UnitFilter>, PolicyError> {
-    let arches = arches::local(options.native, options.version);
-    let mut lowering = Lowering { options, texts, arches, filters: Vec::new() };
-    for directive in Directive::ALL {
-        lowering.directive(*directive, settings, report)?;
-    }
-    if lowering.filters.is_empty() {
-        lowering.explain_empty(settings, report);
-    }
-    Ok(lowering.filters)
-}
+type Result<T = (), E = PolicyError> = std::result::Result<T, E>;
 
-impl Lowering<'_> {
-    fn directive(
-        &mut self,
-        directive: Directive,
-        settings: &Settings,
-        report: &mut Report<'_>,
-    ) -> Result<(), PolicyError> {
+impl<'o> Lowering<'o, '_> {
+    /// The filters of these settings. Reports errors if systemd would not start the unit.
+    fn filters(mut self) -> Result<Vec<UnitFilter>> {
+        for directive in Directive::ALL {
+            self.directive(*directive)?;
+        }
+        if self.filters.is_empty() {
+            self.explain_empty();
+        }
+        Ok(self.filters)
+    }
+
+    fn directive(&mut self, directive: Directive) -> Result {
+        let settings = self.settings;
         let options = self.options;
         let place = settings.place(directive);
         match directive {
-            Directive::SystemCallFilter => self.syscall_filter(settings, report),
-            Directive::SystemCallLog => self.syscall_log(settings, report),
-            Directive::SystemCallArchitectures => self.architectures(settings, report),
+            Directive::SystemCallFilter => self.syscall_filter(),
+            Directive::SystemCallLog => self.syscall_log(),
+            Directive::SystemCallArchitectures => self.architectures(),
             Directive::RestrictAddressFamilies => {
                 let families = &settings.families;
                 let listed = families.listed.clone().unwrap_or_default();
@@ -73,11 +64,11 @@ impl Lowering<'_> {
                 }
                 let rules =
                     |set: &mut _| rules::families(set, &listed, families.allows, options.native);
-                self.each_arch(directive, place, report, rules)
+                self.each_arch(directive, place, rules)
             }
             Directive::RestrictNamespaces => match settings.namespaces {
                 Some(retained) if !rules::retains_all(retained, options.version) => {
-                    self.each_arch(directive, place, report, |set| {
+                    self.each_arch(directive, place, |set| {
                         rules::namespaces(set, retained, options)
                     })
                 }
@@ -87,19 +78,20 @@ impl Lowering<'_> {
             Directive::MemoryDenyWriteExecute if self.has_mdwe() => Ok(()),
             Directive::LockPersonality => {
                 let personality = settings.personality.unwrap_or(0);
-                self.each_arch(directive, place, report, |set| rules::personality(set, personality))
+                self.each_arch(directive, place, |set| rules::personality(set, personality))
             }
             switch => {
                 let rules = |set: &mut _| rules::switch(switch, set, options);
-                self.each_arch(switch, place, report, rules)
+                self.each_arch(switch, place, rules)
             }
         }
     }
 
     /// Warns about the directives that are on, if none installs a filter.
-    fn explain_empty(&self, settings: &Settings, report: &mut Report<'_>) {
+    fn explain_empty(&mut self) {
         let ReadOptions { version, native, kernel, .. } = self.options;
-        for (directive, switch) in settings.switches.iter().filter(|(_, switch)| switch.is_on) {
+        for (directive, switch) in self.settings.switches.iter().filter(|(_, switch)| switch.is_on)
+        {
             let (why, help) = match directive {
                 Directive::MemoryDenyWriteExecute if self.has_mdwe() => (
                     format!(
@@ -112,7 +104,7 @@ impl Lowering<'_> {
                     "see the table in docs/systemd.md",
                 ),
             };
-            report.warn(switch.at, format!("{directive} installs no filter: {why}")).help =
+            self.report.warn(switch.at, format!("{directive} installs no filter: {why}")).help =
                 help.to_owned();
         }
     }
@@ -128,14 +120,13 @@ impl Lowering<'_> {
         &mut self,
         directive: Directive,
         place: Option<At>,
-        report: &Report<'_>,
         add: impl Fn(&mut RuleSet<()>) -> bool,
-    ) -> Result<(), PolicyError> {
+    ) -> Result {
         for arch in self.arches.clone() {
             let mut set = RuleSet::new(arch);
             if add(&mut set) {
                 let stated = set.stated().map(|(nr, when, verdict, ())| (nr, when, verdict, place));
-                let statements = self.statements(arch, stated, place, report);
+                let statements = self.statements(arch, stated, place);
                 self.push(directive, &set, Verdict::ALLOW, statements)?;
             }
         }
@@ -148,7 +139,7 @@ impl Lowering<'_> {
         set: &RuleSet<O>,
         default: Verdict,
         statements: Option<Statements>,
-    ) -> Result<(), PolicyError> {
+    ) -> Result {
         let policy = Policy::new(sections([set], default, Verdict::ALLOW), Verdict::ALLOW)?;
         self.filters.push(UnitFilter { directive, arch: Some(set.arch()), policy, statements });
         Ok(())
@@ -161,12 +152,11 @@ impl Lowering<'_> {
         arch: Arch,
         stated: impl Iterator<Item = (u32, Condition, Verdict, Option<At>)>,
         default: Option<At>,
-        report: &Report<'_>,
     ) -> Option<Statements> {
         if !self.options.statements {
             return None;
         }
-        let site = |at: At| self.site(at, report);
+        let site = |at: At| self.site(at);
         let mut statements = Statements { default: default.map(site), ..Statements::default() };
         for (nr, when, verdict, at) in stated {
             let name = || arch.syscall_name(nr).unwrap_or_default().to_owned();
@@ -186,18 +176,14 @@ impl Lowering<'_> {
         Some(statements)
     }
 
-    fn site(&self, at: At, report: &Report<'_>) -> Site {
+    fn site(&self, at: At) -> Site {
         let name = self.texts.get(at.file).and_then(|text| text.name);
-        Site { file: name.map(str::to_owned), position: report.position(at) }
+        Site { file: name.map(str::to_owned), position: self.report.position(at) }
     }
 
     /// The native architecture is always allowed.
-    fn architectures(
-        &mut self,
-        settings: &Settings,
-        report: &Report<'_>,
-    ) -> Result<(), PolicyError> {
-        let (native, allowed) = (self.options.native, &settings.arches);
+    fn architectures(&mut self) -> Result {
+        let (native, allowed) = (self.options.native, &self.settings.arches);
         if allowed.is_empty() || self.arches.is_empty() {
             return Ok(());
         }
@@ -216,7 +202,7 @@ impl Lowering<'_> {
         let sections = sections(&sets, Verdict::ALLOW, Verdict::KILL_THREAD);
         let policy = Policy::new(sections, Verdict::KILL_THREAD)?;
         let directive = Directive::SystemCallArchitectures;
-        let place = settings.place(directive).map(|at| self.site(at, report));
+        let place = self.settings.place(directive).map(|at| self.site(at));
         let statements = self.options.statements;
         let statements = statements.then(|| Statements { default: place, ..Statements::default() });
         let filter = UnitFilter { directive, arch: None, policy, statements };
@@ -224,8 +210,9 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn syscall_log(&mut self, settings: &Settings, report: &Report<'_>) -> Result<(), PolicyError> {
-        let Some(list) = settings.syscall_log.as_ref().filter(|list| is_installed(list)) else {
+    fn syscall_log(&mut self) -> Result {
+        let Some(list) = self.settings.syscall_log.as_ref().filter(|list| is_installed(list))
+        else {
             return Ok(());
         };
         let (default, action) = match list.allows {
@@ -240,28 +227,25 @@ impl Lowering<'_> {
             for entry in list.entries.values() {
                 set.add_syscall_if_known(entry.name, &[], action, Some(entry.at));
             }
-            let statements = self.statements(arch, set.stated(), Some(list.at), report);
+            let statements = self.statements(arch, set.stated(), Some(list.at));
             self.push(Directive::SystemCallLog, &set, default, statements)?;
         }
         Ok(())
     }
 
-    fn syscall_filter(
-        &mut self,
-        settings: &Settings,
-        report: &mut Report<'_>,
-    ) -> Result<(), PolicyError> {
-        let Some(list) = settings.syscall_filter.as_ref().filter(|list| is_installed(list)) else {
+    fn syscall_filter(&mut self) -> Result {
+        let Some(list) = self.settings.syscall_filter.as_ref().filter(|list| is_installed(list))
+        else {
             return Ok(());
         };
         let mut list = list.clone();
         if self.options.version.permits_write() {
-            self.permit_write(&mut list, report);
+            self.permit_write(&mut list);
             if !is_installed(&list) {
                 return Ok(());
             }
         }
-        let denied = settings.denial.verdict();
+        let denied = self.settings.denial.verdict();
         let (rest, action) = match list.allows {
             true => (denied, Verdict::ALLOW),
             false => (Verdict::ALLOW, denied),
@@ -269,10 +253,10 @@ impl Lowering<'_> {
         let enosys = Verdict::errno(self.options.native.enosys());
         let is_split = list.allows && self.options.version.has_enosys_for_unknown();
         let default = if is_split { enosys } else { rest };
-        self.check(&list, settings, default, report);
+        self.check(&list, default);
         let known: Vec<&'static str> = known_to_systemd(self.options.version)
             .filter(|_| default != rest)
-            .filter(|name| !self.options.libseccomp_lacks.iter().any(|lacking| lacking == name))
+            .filter(|name| !self.options.lacks(name))
             .filter_map(known_name)
             .filter(|name| match SyscallKey::new(name, self.options.native) {
                 SyscallKey::Name(_) => false,
@@ -289,14 +273,14 @@ impl Lowering<'_> {
                 let key = SyscallKey::new(name, self.options.native);
                 set.add_syscall_if_known(name, &[], rest, list.removed.get(&key).copied());
             }
-            let statements = self.statements(arch, set.stated(), Some(list.at), report);
+            let statements = self.statements(arch, set.stated(), Some(list.at));
             self.push(Directive::SystemCallFilter, &set, default, statements)?;
         }
         Ok(())
     }
 
     /// Permits `write`, which systemd uses itself.
-    fn permit_write(&self, list: &mut SyscallList, report: &mut Report<'_>) {
+    fn permit_write(&mut self, list: &mut SyscallList) {
         let key = SyscallKey::new("write", self.options.native);
         match list.entries.get(&key).copied() {
             Some(entry) if list.allows && entry.denial.is_some() => {
@@ -304,7 +288,8 @@ impl Lowering<'_> {
                     "systemd {} does not start this unit: it has to allow write, which has an errno in the list",
                     self.options.version
                 );
-                report.error(entry.at, message).help = "remove write from this line".to_owned();
+                self.report.error(entry.at, message).help =
+                    "remove write from this line".to_owned();
             }
             Some(entry) if !list.allows => {
                 list.entries.remove(&key);
@@ -312,7 +297,7 @@ impl Lowering<'_> {
                     "systemd {} does not deny write in a list that begins with ~, because it uses write itself",
                     self.options.version
                 );
-                report.warn(entry.at, message).help =
+                self.report.warn(entry.at, message).help =
                     "to deny write, list what is allowed instead".to_owned();
             }
             None if list.allows => {
@@ -326,38 +311,29 @@ impl Lowering<'_> {
     }
 
     /// Reports rules that libseccomp rejects: systemd then does not start the unit.
-    fn check(
-        &self,
-        list: &SyscallList,
-        settings: &Settings,
-        default: Verdict,
-        report: &mut Report<'_>,
-    ) {
+    fn check(&mut self, list: &SyscallList, default: Verdict) {
         let version = self.options.version;
-        let refused = |at: At, why: String, report: &mut Report<'_>| {
+        let mut refused = |at: At, why: String| {
             let message =
                 format!("systemd {version} does not start this unit: libseccomp rejects {why}");
-            report.error(at, message).help = "choose another errno".to_owned();
+            self.report.error(at, message).help = "choose another errno".to_owned();
         };
-        if let (Denial::Errno(errno @ ERRNO_END..), Some(at)) =
-            (settings.denial, settings.denial_at)
-        {
-            refused(at, format!("the errno {errno}; its limit is {}", ERRNO_END - 1), report);
+        let large = |errno: u16| format!("the errno {errno}; its limit is {}", ERRNO_END - 1);
+        let Settings { denial, denial_at, .. } = *self.settings;
+        if let (Denial::Errno(errno @ ERRNO_END..), Some(at)) = (denial, denial_at) {
+            refused(at, large(errno));
         }
         for entry in list.entries.values() {
-            let Some(denial) = entry.denial else { continue };
-            if let Denial::Errno(errno @ ERRNO_END..) = denial {
-                refused(
-                    entry.at,
-                    format!("the errno {errno}; its limit is {}", ERRNO_END - 1),
-                    report,
-                );
-            } else if denial.verdict() == default {
-                let why = format!(
-                    "a rule for {} with the action of syscalls without rules, {default}",
-                    entry.name
-                );
-                refused(entry.at, why, report);
+            match entry.denial {
+                Some(Denial::Errno(errno @ ERRNO_END..)) => refused(entry.at, large(errno)),
+                Some(denial) if denial.verdict() == default => {
+                    let why = format!(
+                        "a rule for {} with the action of syscalls without rules, {default}",
+                        entry.name
+                    );
+                    refused(entry.at, why);
+                }
+                _ => {}
             }
         }
     }
@@ -366,4 +342,103 @@ impl Lowering<'_> {
 /// Whether systemd installs filters for a list: an empty one that denies is skipped.
 fn is_installed(list: &SyscallList) -> bool {
     list.allows || !list.entries.is_empty()
+}
+
+/// Reads a unit file and its drop-ins, in the order in which systemd reads them, or directives without a file.
+///
+/// ```
+/// use callgate_bpf::syscalls::KernelVersion;
+/// use callgate_core::{Arch, SeccompData, Verdict};
+/// use callgate_formats::systemd::{self, ReadOptions, UnitText};
+///
+/// let options = ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
+/// let unit = UnitText::unit("[Service]\nSystemCallFilter=@system-service\nSystemCallErrorNumber=EPERM\n");
+/// let drop_in = UnitText::unit("[Service]\nSystemCallFilter=~@chown\n");
+/// let unit = systemd::read(&[unit, drop_in], &options)?;
+/// let call = |nr| SeccompData { nr, arch: Arch::X86_64.token(), ..SeccompData::default() };
+/// assert_eq!(unit.evaluate(&call(0)), Verdict::ALLOW); // read
+/// assert_eq!(unit.evaluate(&call(92)), Verdict::errno(1)); // chown
+/// # Ok::<(), systemd::UnitErrors>(())
+/// ```
+///
+/// # Errors
+/// All messages about the texts, including warnings, if systemd would not load or start the unit, or if a limit is
+/// exceeded.
+pub fn read(texts: &[UnitText<'_>], options: &ReadOptions) -> Result<UnitFilters, FileErrors> {
+    let mut reader = UnitReader::new(texts, options);
+    for (file, text) in texts.iter().enumerate() {
+        reader.read(file, text);
+    }
+    let UnitReader { mut report, settings, .. } = reader;
+    let lowered = match report.failed() {
+        true => Ok(Vec::new()),
+        false => {
+            let arches = arches::local(options.native, options.version);
+            let (settings, report, filters) = (&settings, &mut report, Vec::new());
+            Lowering { settings, options, texts, report, arches, filters }.filters()
+        }
+    };
+    match lowered {
+        Ok(filters) if !report.failed() => {
+            if let Some(other) = options.is_version_assumed.then(|| older(options)).flatten() {
+                if !is_same(&filters, texts, &other) {
+                    let message = format!(
+                        "systemd {} reads this unit in another way than systemd {}, which is assumed",
+                        other.version, options.version
+                    );
+                    report.warn(At::default(), message).help =
+                        "give --systemd VERSION; `systemctl --version` prints it".to_owned();
+                }
+            }
+            Ok(UnitFilters { filters, warnings: report.finish() })
+        }
+        Ok(_) => Err(report.finish().into()),
+        Err(error) => {
+            report.error(At::default(), error.to_string());
+            Err(report.finish().into())
+        }
+    }
+}
+
+/// The options for the oldest known version, unless that is the one of these options.
+fn older(options: &ReadOptions) -> Option<ReadOptions> {
+    let version = SystemdVersion::all().next().filter(|oldest| *oldest != options.version)?;
+    let (is_version_assumed, statements) = (false, false);
+    Some(ReadOptions { version, is_version_assumed, statements, ..options.clone() })
+}
+
+/// Whether texts have the same filters with other options.
+fn is_same(filters: &[UnitFilter], texts: &[UnitText<'_>], other: &ReadOptions) -> bool {
+    let others = read(texts, other).map(|unit| unit.filters).unwrap_or_default();
+    let key = |filter: &UnitFilter| (filter.directive, filter.arch, filter.policy.clone());
+    filters.iter().map(key).eq(others.iter().map(key))
+}
+
+/// Whether a text consists of assignments without the header of a section, and at least one of them decides about filters: a
+/// part of a unit, as people quote it.
+///
+/// ```
+/// use callgate_formats::systemd::is_without_section;
+///
+/// assert!(is_without_section("# resolved\nNoNewPrivileges=yes\nSystemCallFilter=@basic-io"));
+/// assert!(!is_without_section("[Service]\nSystemCallFilter=@basic-io"));
+/// assert!(!is_without_section("A = sys_number"));
+/// ```
+pub fn is_without_section(text: &str) -> bool {
+    let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+    let mut lines =
+        lines.filter(|line| !line.is_empty() && !line.starts_with(['#', ';'])).peekable();
+    let key = |line: &str| line.split_once('=').map(|(key, _)| key.trim_end().to_owned());
+    let is_key = |key: String| {
+        key.starts_with(|c: char| c.is_ascii_uppercase())
+            && key.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    let begins = lines.peek().is_some_and(|line| key(line).is_some_and(is_key));
+    let mut has_section = false;
+    let mut is_about_filters = false;
+    for line in lines.by_ref() {
+        has_section |= line.starts_with('[');
+        is_about_filters |= key(line).is_some_and(|key| is_read(&key));
+    }
+    begins && is_about_filters && !has_section
 }

@@ -36,42 +36,30 @@
 //! `src/shared/conf-parser.c` (lines), of the releases in `table.rs`. `docs/systemd.md` lists what each directive does.
 
 mod arches;
-mod detect;
-mod directive;
-mod edit;
-mod filters;
 mod groups;
 mod language;
 mod lines;
 mod lists;
 mod lower;
 mod options;
-mod read;
-mod roles;
 mod rules;
 mod settings;
 mod table;
 mod text;
 mod unit;
 mod values;
-mod version;
-mod words;
 mod write;
-mod write_annotated;
 mod write_list;
-mod write_multiplexers;
 mod write_restrictions;
-mod write_words;
 
 pub use crate::files::{FileErrors as UnitErrors, FileMessage};
 pub use arches::{local as build_arches, name as arch_name};
-pub use detect::is_unit;
-pub use directive::Directive;
-pub use filters::{UnitFilter, UnitFilters};
-pub use groups::{group_members, group_names, known_to_systemd as known_names};
-pub use language::{LANGUAGE, check_unit_name, section_of};
-pub use options::{ExecSection, ReadOptions, UnitText};
-pub use read::{is_without_section, read};
-pub use roles::{FILE, VALUES};
+pub use groups::{
+    SystemdVersion, SystemdVersionError, group_members, group_names,
+    known_to_systemd as known_names,
+};
+pub use language::{FILE, LANGUAGE, VALUES, check_unit_name, is_unit, section_of};
+pub use lower::{is_without_section, read};
+pub use options::{ExecSection, ReadOptions, UnitFilter, UnitFilters, UnitText};
+pub use settings::Directive;
 pub use values::{FAMILIES, FAMILY_END, NAMESPACES};
-pub use version::{SystemdVersion, SystemdVersionError};

@@ -4,16 +4,15 @@
 //! then happens differs between directives: the rule is skipped, or the whole filter. The functions return whether the
 //! filter is installed.
 
-use callgate_bpf::SyscallTable;
 use std::collections::BTreeSet;
 
 use super::arches::{eafnosupport, o_creat};
-use super::directive::Directive;
-use super::groups::group_members;
+use super::groups::{SystemdVersion, group_members};
 use super::options::ReadOptions;
+use super::settings::Directive;
 use super::values::{FAMILY_END, NAMESPACES, all_namespaces};
-use super::version::SystemdVersion;
 use crate::ruleset::{Comparison, Op, RuleSet};
+use callgate_bpf::SyscallTable;
 use callgate_core::{Arch, Verdict};
 
 const EPERM: Verdict = Verdict::errno(1);
@@ -56,7 +55,7 @@ fn add(
 pub(super) fn switch(directive: Directive, set: &mut RuleSet<()>, options: &ReadOptions) -> bool {
     let group = |set: &mut RuleSet<()>, name| {
         for member in group_members(name, options.version).unwrap_or_default() {
-            if !options.libseccomp_lacks.iter().any(|lacking| lacking == member) {
+            if !options.lacks(member) {
                 add(set, member, [], EPERM);
             }
         }
@@ -103,13 +102,12 @@ fn set_id_bits(set: &mut RuleSet<()>, options: &ReadOptions) -> bool {
     ];
     let native = options.native;
     let (enosys, creates) = (Verdict::errno(native.enosys()), o_creat(native));
-    let lacks = |name: &str| options.libseccomp_lacks.iter().any(|lacking| lacking == name);
     let mut any = false;
     for bit in SET_ID_BITS {
         for (name, arg) in MODES {
             any |= add(set, name, [has(arg, bit)], EPERM);
         }
-        any |= match lacks("fchmodat2") {
+        any |= match options.lacks("fchmodat2") {
             // systemd then uses the number of the native architecture.
             true => set.arch() == native && add(set, "fchmodat2", [], enosys),
             false => add(set, "fchmodat2", [has(2, bit)], EPERM),

@@ -1,18 +1,17 @@
 //! Reader of the directives: from lines to settings.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use super::arches;
-use super::directive::Directive;
-use super::lines::{BLANK, Lines, Logical};
+use super::lines::{BLANK, Lines, Logical, words};
 use super::options::{ExecSection, ReadOptions, TextForm, UnitText};
-use super::settings::{Denial, Member, Settings, Switch};
+use super::settings::{Denial, Directive, Member, Settings, Switch};
 use super::values::{self, boolean};
-use super::words::words;
 use crate::diagnostics::quote::shorten;
 use crate::files::{At, Report};
 use callgate_bpf::suggest::nearest;
 use callgate_core::Arch;
-use std::collections::BTreeMap;
-use std::rc::Rc;
 
 /// The maximum length of a line with its continuations (`LONG_LINE_MAX` in `fileio.h`).
 const LONGEST: usize = 1 << 20;

@@ -1,7 +1,7 @@
 //! Values of directives: booleans, errnos, address families and namespaces.
 
 use super::arches::{eafnosupport, has_own_numbers};
-use super::version::SystemdVersion;
+use super::groups::SystemdVersion;
 use callgate_core::{Arch, errno_number};
 
 /// A boolean (`parse_boolean` in `parse-util.c`).

@@ -1,30 +1,27 @@
 //! Units of systemd: a drop-in with `SystemCallFilter=`, and the directives that belong to it.
 
-use callgate_bpf::SyscallTable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::text::{errno_text, lines, names_of};
-use super::write_list::{List, of_name};
-use super::write_multiplexers::{add_sub_calls, fit_multiplexers};
-use super::write_restrictions as restrictions;
-use super::write_words::{Words, words};
-use crate::convert::error::{ConvertError, ConvertErrorKind};
+use super::text::{Words, errno_text, lines, names_of, words};
+use super::write_list::{List, Verdicts, of_name};
+use super::{SystemdVersion, build_arches, known_names, write_restrictions as restrictions};
+use crate::convert::error::{ConvertError, Result};
 use crate::convert::fit::Fit;
-use crate::convert::multiplexers::is_multiplexer;
+use crate::convert::named_rules::is_multiplexer;
 use crate::convert::numbering::unnamed;
-use crate::convert::writing::Writing;
-use crate::systemd::{SystemdVersion, build_arches, known_names};
+use crate::languages::Writing;
+use callgate_bpf::SyscallTable;
 use callgate_codegen::query::Interval;
 use callgate_core::{Action, Arch, Verdict, X32_SYSCALL_BIT};
 
 /// Writes a drop-in.
-pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, ConvertError> {
+pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String> {
     let main = fit.arches.first().copied().unwrap_or(Arch::X86_64);
     let local = build_arches(main, writing.systemd);
     if local.is_empty() {
         let why = format!("systemd installs no filters on {main}");
-        return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+        return Err(ConvertError::unsupported(why));
     }
     fit_arches(fit, &local)?;
     let list = choose(fit, main, writing.systemd)?;
@@ -46,14 +43,16 @@ pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, 
                 writing.systemd
             );
             if writing.closest {
-                return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+                return Err(ConvertError::unsupported(why));
             }
             fit.note_syscall(name, Verdict::ALLOW, &why)?;
         }
         verdicts.insert(name, verdict);
     }
-    add_sub_calls(fit, &list, &mut verdicts)?;
-    fit_multiplexers(fit, &list, &mut verdicts)?;
+    let mut all = Verdicts { fit, list: &list, of_names: verdicts };
+    all.add_sub_calls()?;
+    all.add_multiplexers()?;
+    let verdicts = all.of_names;
     let mut text = text(fit, &local, &list, &verdicts, writing.systemd);
     for restriction in restrictions {
         text.push_str(&restriction.line);
@@ -63,7 +62,7 @@ pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, 
 }
 
 /// Fits the architectures: systemd denies those of its build that are not listed, and allows all others.
-fn fit_arches(fit: &mut Fit<'_>, local: &[Arch]) -> Result<(), ConvertError> {
+fn fit_arches(fit: &mut Fit<'_>, local: &[Arch]) -> Result<()> {
     // One that the filter denies as systemd denies those that are not listed is not listed.
     let mut listed = Vec::new();
     for arch in fit.arches.iter().copied().filter(|arch| local.contains(arch)) {
@@ -94,7 +93,7 @@ fn fit_arches(fit: &mut Fit<'_>, local: &[Arch]) -> Result<(), ConvertError> {
 
 /// Whether each syscall of these architectures is allowed, at least with some arguments; but for `socket`, which
 /// `RestrictAddressFamilies=none` denies.
-fn permits_some_of_each(fit: &Fit<'_>, arches: &[Arch]) -> Result<bool, ConvertError> {
+fn permits_some_of_each(fit: &Fit<'_>, arches: &[Arch]) -> Result<bool> {
     for arch in arches {
         let is_permitted = |one: &Interval| {
             let name = Arch::of_syscall(arch.token(), one.first)
@@ -110,7 +109,7 @@ fn permits_some_of_each(fit: &Fit<'_>, arches: &[Arch]) -> Result<bool, ConvertE
 }
 
 /// Whether all syscalls of an architecture kill the thread.
-fn is_killed(fit: &Fit<'_>, arch: Arch) -> Result<bool, ConvertError> {
+fn is_killed(fit: &Fit<'_>, arch: Arch) -> Result<bool> {
     let (start, end) = match arch {
         Arch::X86_64 => (0, X32_SYSCALL_BIT - 1),
         Arch::X32 => (X32_SYSCALL_BIT, u32::MAX - 1),
@@ -136,7 +135,7 @@ fn own_numbers(fit: &Fit<'_>, token: u32, first: u32, last: u32) -> Vec<(u32, u3
 }
 
 /// What kind of list is the nearest.
-fn choose(fit: &Fit<'_>, main: Arch, version: SystemdVersion) -> Result<List, ConvertError> {
+fn choose(fit: &Fit<'_>, main: Arch, version: SystemdVersion) -> Result<List> {
     let mut allows = false;
     for one in unnamed(fit)? {
         let is_own = !own_numbers(fit, one.token, one.first, one.last).is_empty();

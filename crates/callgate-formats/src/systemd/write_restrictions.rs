@@ -3,15 +3,14 @@
 //!
 //! Directives that also do something without a filter, such as `ProtectClock=`, are never written.
 
-use crate::systemd::{FAMILIES, FAMILY_END, NAMESPACES};
+use super::write_list::List;
+use super::{FAMILIES, FAMILY_END, NAMESPACES};
+use crate::convert::error::{ConvertError, Result};
+use crate::convert::fit::Fit;
+use crate::languages::Writing;
 use callgate_bpf::SyscallTable;
 use callgate_core::diagram::{Func, Split};
 use callgate_core::{Arch, SeccompData, Verdict, Word};
-
-use super::write_list::List;
-use crate::convert::error::ConvertError;
-use crate::convert::fit::Fit;
-use crate::convert::writing::Writing;
 
 /// The directives with two values, and the syscalls on whose arguments each puts conditions.
 const SWITCHES: [(&str, &[&str]); 4] = [
@@ -61,7 +60,7 @@ pub(crate) fn take(
     fit: &mut Fit<'_>,
     list: &List,
     writing: &Writing<'_>,
-) -> Result<Vec<Restriction>, ConvertError> {
+) -> Result<Vec<Restriction>> {
     let mut found = Vec::new();
     if let Some(line) = namespaces(fit)? {
         // `setns` and `clone3` are denied with it, so it may deny more than the filter.
@@ -85,7 +84,7 @@ fn take_line(
     writing: &Writing<'_>,
     line: String,
     may_deny_more: bool,
-) -> Result<Option<Restriction>, ConvertError> {
+) -> Result<Option<Restriction>> {
     let arches = fit.arches.clone();
     let func = (writing.read_back)(fit.store, &format!("[Service]\n{line}"), &arches)?;
     let allow = fit.store.verdict(Verdict::ALLOW)?;
@@ -126,7 +125,7 @@ fn take_line(
 
 impl Restriction {
     /// Gives the filter its part back. The filter of `SystemCallFilter=` is a later one, so its errno counts.
-    pub(crate) fn restore(&self, fit: &mut Fit<'_>) -> Result<(), ConvertError> {
+    pub(crate) fn restore(&self, fit: &mut Fit<'_>) -> Result<()> {
         fit.func = fit.store.highest_precedence(fit.func, self.func)?;
         Ok(())
     }
@@ -147,7 +146,7 @@ fn is_same_on_all(fit: &Fit<'_>, name: &str) -> bool {
 }
 
 /// The line that restricts the namespaces which the filter denies to the main architecture.
-fn namespaces(fit: &mut Fit<'_>) -> Result<Option<String>, ConvertError> {
+fn namespaces(fit: &mut Fit<'_>) -> Result<Option<String>> {
     let Some(arch) = fit.arches.first().copied() else { return Ok(None) };
     let mut retained = Vec::new();
     for (name, flag) in NAMESPACES {
@@ -163,7 +162,7 @@ fn namespaces(fit: &mut Fit<'_>) -> Result<Option<String>, ConvertError> {
 }
 
 /// Whether a flag of `clone` or `unshare` is denied, but not the syscall without flags.
-fn denies_namespace(fit: &Fit<'_>, arch: Arch, flag: u64) -> Result<bool, ConvertError> {
+fn denies_namespace(fit: &Fit<'_>, arch: Arch, flag: u64) -> Result<bool> {
     for (name, arg) in [("clone", flags_of_clone(arch)), ("unshare", 0)] {
         let without = verdict(fit, arch, name, arg, 0)?;
         let with = verdict(fit, arch, name, arg, flag)?;
@@ -180,7 +179,7 @@ fn flags_of_clone(arch: Arch) -> usize {
 
 /// The line that restricts `socket` to the address families which the filter permits on the main architecture, or denies
 /// those that it denies.
-fn address_families(fit: &mut Fit<'_>) -> Result<Option<String>, ConvertError> {
+fn address_families(fit: &mut Fit<'_>) -> Result<Option<String>> {
     let Some(arch) = fit.arches.first().copied() else { return Ok(None) };
     if !has_condition(fit, "socket") && is_same_on_all(fit, "socket") {
         return Ok(None);
@@ -213,7 +212,7 @@ fn verdict(
     name: &str,
     arg: usize,
     value: u64,
-) -> Result<Option<Verdict>, ConvertError> {
+) -> Result<Option<Verdict>> {
     let Some(nr) = arch.number(name) else { return Ok(None) };
     let mut data = SeccompData { nr, arch: arch.token(), ..SeccompData::default() };
     if let Some(arg) = data.args.get_mut(arg) {
@@ -223,12 +222,7 @@ fn verdict(
 }
 
 /// The verdict of a syscall without the line, if there is one with which the line makes all of its function.
-fn rest(
-    fit: &mut Fit<'_>,
-    own: Func,
-    denied: Func,
-    unlisted: Verdict,
-) -> Result<Option<Func>, ConvertError> {
+fn rest(fit: &mut Fit<'_>, own: Func, denied: Func, unlisted: Verdict) -> Result<Option<Func>> {
     // A syscall that is not in the list needs no word. Otherwise the list allows it, and the line denies the rest.
     let candidates = [unlisted, Verdict::ALLOW].into_iter().chain(fit.store.verdicts(own));
     for verdict in candidates {

@@ -4,7 +4,7 @@ use callgate::{Arch, emit::Language};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_formats::languages::LanguageId;
 use callgate_formats::syntax::json;
-use callgate_formats::syntax::keys::KeyMatching;
+use callgate_formats::syntax::reader::KeyMatching;
 use callgate_formats::syntax::reader::{Fields, Reader, key};
 use callgate_formats::syntax::tree::{Node, NodeKind};
 use callgate_requests::source::{ProgramForm, Reading, SourceContent, SourceFormat, SourceText};

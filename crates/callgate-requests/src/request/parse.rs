@@ -5,7 +5,7 @@ use callgate::lint::{AllowError, Level};
 use callgate::sets::Arguments;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_formats::syntax::json;
-use callgate_formats::syntax::keys::KeyMatching;
+use callgate_formats::syntax::reader::KeyMatching;
 use callgate_formats::syntax::reader::{Fields, KnownKey, Reader, key};
 use callgate_formats::syntax::tree::{Node, NodeKind};
 

@@ -11,7 +11,7 @@ use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity};
 use callgate_core::Arch;
 use callgate_formats::diagnostics::messages::Messages;
 use callgate_formats::diagnostics::quote::shorten;
-use callgate_formats::syntax::keys::KeyMatching;
+use callgate_formats::syntax::reader::KeyMatching;
 use callgate_formats::syntax::reader::Reader;
 
 /// How a recording is read.

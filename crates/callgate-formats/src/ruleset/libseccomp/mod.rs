@@ -10,16 +10,11 @@
 //! that 2.6.1 fixed ([`Tree::wrong_branch`](tree::Tree)).
 //!
 //! Limits: the depth of a tree is that of one rule, three nodes per argument, 18 at most; recursion goes down a tree
-//! or a rule. The work is counted in visited nodes ([`StepBudget`]).
+//! or a rule. The work is counted in visited nodes.
 
-mod add;
-mod chain;
-mod chain_tree;
 mod insert;
-mod node;
 mod prune;
-mod remove;
 mod tree;
 
-pub use chain_tree::{ChainEnd, ChainNode, ChainOp};
-pub(super) use tree::{InsertError, StepBudget, Tree};
+pub use tree::{ChainEnd, ChainNode, ChainOp};
+pub(super) use tree::{InsertError, Tree};

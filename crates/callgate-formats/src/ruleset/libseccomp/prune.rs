@@ -1,7 +1,6 @@
 //! Removal of what a new rule makes superfluous.
 
-use super::node::{Branch, Edge, Id, Slot};
-use super::tree::{InsertError, StepBudget, Tree};
+use super::tree::{Branch, Edge, Id, Insertion, Slot, Tree};
 
 /// What the comparison of a path in the tree with the new rule has found so far, as bits.
 pub(super) mod seen {
@@ -37,16 +36,13 @@ impl Tree {
         &mut self,
         level: Option<Id>,
         new: Option<Id>,
-        verdict: u32,
         found: &mut u8,
-        steps: &mut StepBudget,
-    ) -> Result<usize, InsertError> {
+    ) -> Insertion<usize> {
         let mut removed = 0;
         let mut here = *found;
         let is_broken = *found & (seen::MATCH | seen::ONCE) == seen::ONCE;
         if let (Some(level), Some(new), false) = (level, new, is_broken) {
-            let ends =
-                self.prune_level(level, new, verdict, (*found, &mut here), &mut removed, steps)?;
+            let ends = self.prune_level(level, new, (*found, &mut here), &mut removed)?;
             if ends == Scan::Complete {
                 here &= !seen::MATCH;
             }
@@ -63,14 +59,12 @@ impl Tree {
         &mut self,
         level: Id,
         new: Id,
-        verdict: u32,
         (above, here): (u8, &mut u8),
         removed: &mut usize,
-        steps: &mut StepBudget,
-    ) -> Result<Scan, InsertError> {
-        let mut at = Some(self.head(level, steps)?);
+    ) -> Insertion<Scan> {
+        let mut at = Some(self.head(level)?);
         while let Some(id) = at {
-            steps.take()?;
+            self.step()?;
             let (Some(node), Some(rule)) = (self.node(id).copied(), self.node(new).copied()) else {
                 break;
             };
@@ -116,8 +110,8 @@ impl Tree {
                     continue;
                 }
                 self.hold(id);
-                *removed += self.prune(level, next, verdict, &mut below, steps)?;
-                let released = self.release(id, steps)?;
+                *removed += self.prune(level, next, &mut below)?;
+                let released = self.release(id)?;
                 *removed += released;
                 if below & seen::MATCH != 0 {
                     *here |= below;
@@ -137,18 +131,119 @@ impl Tree {
             let redundant = seen::REDUNDANT;
             let (is_shorter, is_redundant) =
                 (*here & shorter == shorter, *here & redundant == redundant);
-            if (is_shorter || is_redundant)
-                && self.other_verdict(Some(id), verdict, steps)?.is_none()
+            if (is_shorter || is_redundant) && self.other_verdict(Some(id), self.verdict)?.is_none()
             {
                 if !is_shorter {
                     return Ok(Scan::Stopped);
                 }
-                *removed += self.remove(Slot::Root, id, steps)?;
+                *removed += self.remove(Slot::Root, id)?;
                 if self.root.is_none() {
                     return Ok(Scan::Stopped);
                 }
             }
         }
         Ok(Scan::Complete)
+    }
+}
+
+impl Tree {
+    /// Drops a reference to a node. Returns how many nodes are removed because of it.
+    pub(super) fn release(&mut self, id: Id) -> Insertion<usize> {
+        let mut removed = 0;
+        let mut released = vec![id];
+        while let Some(id) = released.pop() {
+            self.step()?;
+            let Some(node) = self.nodes.get_mut(id) else { continue };
+            node.references = node.references.saturating_sub(1);
+            if node.references > 0 {
+                continue;
+            }
+            removed += 1;
+            // A node without references has no neighbours.
+            for child in
+                [node.on_true.child.take(), node.on_false.child.take()].into_iter().flatten()
+            {
+                self.release_level_into(child, &mut released)?;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Drops a reference to a node of a level. The level is removed if only its own nodes refer to it.
+    pub(super) fn release_level(&mut self, id: Id) -> Insertion {
+        let mut released = Vec::new();
+        self.release_level_into(id, &mut released)?;
+        released.into_iter().try_for_each(|id| self.release(id).map(drop))
+    }
+
+    /// Like [`Tree::release_level`], but adds the nodes that have to be released next to a list.
+    fn release_level_into(&mut self, id: Id, released: &mut Vec<Id>) -> Insertion {
+        let Some(node) = self.nodes.get_mut(id) else { return Ok(()) };
+        if node.references <= 1 {
+            released.push(id);
+            return Ok(());
+        }
+        node.references -= 1;
+        // Only the links between neighbours may refer to the nodes of a level that is removed.
+        let mut level = Vec::new();
+        let mut at = Some(self.head(id)?);
+        while let Some(id) = at {
+            self.step()?;
+            let Some(node) = self.node(id) else { break };
+            let links = u32::from(node.previous.is_some()) + u32::from(node.next.is_some());
+            if node.references > links {
+                return Ok(());
+            }
+            level.push(id);
+            at = node.next;
+        }
+        for id in &level {
+            self.change(*id, |node| {
+                (node.previous, node.next, node.references) = (None, None, 1);
+            });
+        }
+        released.extend(level);
+        Ok(())
+    }
+
+    /// Unlinks a node from the level in a slot, or from a level below it. The node and those below it are removed if
+    /// nothing else refers to them. Returns how many nodes are removed.
+    pub(super) fn remove(&mut self, slot: Slot, id: Id) -> Insertion<usize> {
+        let Some(start) = self.get(slot) else { return Ok(0) };
+        let mut at = self.head(start)?;
+        loop {
+            self.step()?;
+            if at != id {
+                let mut removed = self.remove(Slot::Edge(at, Branch::True), id)?;
+                removed += self.remove(Slot::Edge(at, Branch::False), id)?;
+                let Some(node) = self.node(at) else { return Ok(removed) };
+                // A node whose branches both lead nowhere is removed as well.
+                if node.on_true.leads_anywhere() || node.on_false.leads_anywhere() {
+                    match node.next {
+                        Some(next) if removed == 0 => at = next,
+                        _ => return Ok(removed),
+                    }
+                    continue;
+                }
+                return Ok(removed + self.unlink(slot, at)?);
+            }
+            return self.unlink(slot, at);
+        }
+    }
+
+    fn unlink(&mut self, slot: Slot, id: Id) -> Insertion<usize> {
+        let Some(node) = self.node(id) else { return Ok(0) };
+        let (previous, next) = (node.previous, node.next);
+        if self.get(slot) == Some(id) {
+            self.set(slot, previous.or(next));
+        }
+        if let Some(previous) = previous {
+            self.change(previous, |node| node.next = next);
+        }
+        if let Some(next) = next {
+            self.change(next, |node| node.previous = previous);
+        }
+        self.change(id, |node| (node.previous, node.next) = (None, None));
+        self.release(id)
     }
 }

@@ -1,13 +1,10 @@
 //! Builder of a tree from the events of the YAML parser.
 
-use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
-
-use super::characters;
-use super::offsets::Offsets;
-use super::scalar;
+use super::{characters, scalar};
 use crate::diagnostics::quote::shorten;
 use crate::syntax::tree::{Dispute, Member, Node, NodeKind};
 use callgate_bpf::diagnostic::{Diagnostic, Position};
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 
 /// Maximum depth of nested collections. The parser has the same limit for collections in brackets.
 const MAX_DEPTH: usize = 255;
@@ -537,4 +534,31 @@ fn escaped_slash(written: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// Distance in characters between known offsets, and so the maximum number of characters to count per question.
+const STEP: usize = 64;
+
+/// The byte offsets of the characters of a text.
+pub(super) struct Offsets<'t> {
+    text: &'t str,
+    /// The byte offset of every [`STEP`]th character.
+    steps: Vec<usize>,
+}
+
+impl<'t> Offsets<'t> {
+    pub(super) fn new(text: &'t str) -> Offsets<'t> {
+        let steps = text.char_indices().step_by(STEP).map(|(at, _)| at).collect();
+        Offsets { text, steps }
+    }
+
+    /// The byte offset of the character with this index; past the end, the length of the text.
+    pub(super) fn byte(&self, index: usize) -> usize {
+        let Some(step) = self.steps.get(index / STEP) else { return self.text.len() };
+        let rest = self.text.get(*step..).unwrap_or_default();
+        match rest.char_indices().nth(index % STEP) {
+            Some((at, _)) => step + at,
+            None => self.text.len(),
+        }
+    }
 }

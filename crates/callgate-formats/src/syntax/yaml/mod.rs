@@ -24,7 +24,6 @@
 
 mod builder;
 mod characters;
-mod offsets;
 mod scalar;
 #[cfg(test)]
 mod tests;
