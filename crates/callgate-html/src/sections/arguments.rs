@@ -3,8 +3,7 @@
 use callgate::explain::{ArchExplanation, Clause, Group, Outcome, argument_names};
 use callgate::{Arch, Verdict};
 
-use super::filter::{Subject, left_out};
-use crate::describe::{chip, counted};
+use crate::describe::{Subject, chip, counted, left_out};
 use crate::markup::Markup;
 use crate::page::Section;
 

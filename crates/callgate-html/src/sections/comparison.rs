@@ -5,8 +5,7 @@ use callgate::explain::{ArchExplanation, Explanation, Outcome, Permission};
 use callgate_core::Word;
 use callgate_core::diagram::{Func, Store};
 
-use super::filter::{MAX_ARCHES, left_out};
-use crate::describe::{chip, counted, entries, lines};
+use crate::describe::{MAX_ARCHES, chip, counted, entries, left_out, lines};
 use crate::markup::Markup;
 use crate::page::Section;
 

@@ -4,9 +4,7 @@ use callgate::explain::{ArchExplanation, Outcome};
 use callgate::purposes::Purpose;
 
 use super::comparison::Comparison;
-use super::filter::{Subject, left_out};
-use crate::class::Class;
-use crate::describe::{Entry, by_purpose, entries, tooltip};
+use crate::describe::{Class, Entry, Subject, by_purpose, entries, left_out, tooltip};
 use crate::markup::Markup;
 use crate::page::Section;
 

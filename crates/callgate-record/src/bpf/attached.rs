@@ -4,21 +4,18 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use super::counted::Counted;
 use super::error::BpfError;
 use super::layout::NO_EXECUTABLE;
-use super::living::Living;
-use super::namespace::in_first_namespace;
-use super::recorder::Recorder;
+use super::living::{Living, in_first_namespace};
+use super::recorder::{Counted, Recorder};
 use super::seed::{SeedError, Seeded, seed};
 use super::session::Adopted;
+use crate::Note;
 use crate::error::RecordErrorKind;
-use crate::outcome::Outcome;
 use crate::running::{AttachTarget, Population};
-use crate::save::Parts;
-use crate::signals::Signals;
+use crate::save::{Outcome, Parts};
+use crate::signals::{self, Signals};
 use crate::start::time_of_a_syscall;
-use crate::{Note, wake_event};
 
 /// How often the recorder checks whether the last thread has ended.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -117,7 +114,7 @@ impl Attached {
                 self.recorder.save(&mut parts, &self.seeded.before);
             }
             parts.waits(start.elapsed());
-            wake_event::wait(left.map_or(PAUSE, |left| left.min(PAUSE)));
+            signals::wait_for_wake(left.map_or(PAUSE, |left| left.min(PAUSE)));
         };
         let (time, cost) = (start.elapsed(), self.cost);
         let mut notes = Vec::new();

@@ -28,6 +28,5 @@ mod listener;
 mod record;
 mod session;
 mod sigchld_waker;
-mod wait;
 
 pub(super) use record::{SyscallReports, record};

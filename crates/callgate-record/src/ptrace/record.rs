@@ -1,17 +1,20 @@
-//! Starts a command, traces it, and reports the outcome.
+//! Starts a command, traces it, waits for what tracees do, and reports the outcome.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use callgate_linux::{Command, SeccompMode, ThreadStatus};
+use libc::c_int;
 
+use super::affinity::TracerAffinity;
 use super::listener::Listener;
 use super::session::{Session, Tracee, gone_or};
+use super::sigchld_waker::{SigchldWaker, Wakeup};
 use crate::error::RecordErrorKind;
-use crate::outcome::Outcome;
-use crate::save::Parts;
-use crate::signals::Signals;
+use crate::save::{Outcome, Parts};
+use crate::signals::{Signals, WaitTimer};
 use crate::start::{Mark, PATIENCE, Started, Stopped, time_of_a_syscall};
 use crate::tally::Tallies;
 use crate::{Note, RecordError, tracer};
@@ -151,4 +154,90 @@ fn record_traced(
         notes: session.notes,
         signals,
     })
+}
+
+impl Session {
+    /// Runs until all tracees have ended.
+    pub(super) fn run(
+        &mut self,
+        signals: &Signals,
+        parts: &mut Parts<'_>,
+    ) -> Result<(), RecordError> {
+        match self.listener.as_ref().map(Listener::fd) {
+            Some(fd) => self.by_listener(fd, signals, parts),
+            None => self.by_stops(signals, parts),
+        }
+    }
+
+    /// Saves the recording so far, if that is due.
+    fn save(&self, parts: &mut Parts<'_>) {
+        if self.running && parts.is_due() {
+            parts.save(self.tallies.clone(), self.processes, self.threads);
+        }
+    }
+
+    fn by_stops(&mut self, signals: &Signals, parts: &mut Parts<'_>) -> Result<(), RecordError> {
+        let mut affinity = TracerAffinity::new();
+        let mut timer = if parts.are_wanted() { WaitTimer::start() } else { None };
+        while !self.tracees.is_empty() {
+            // Checked in every round, because a busy tracee never lets the wait be interrupted.
+            if signals.interrupted() {
+                drop(timer);
+                self.end_others();
+                return Ok(());
+            }
+            self.save(parts);
+            let (pid, status) = match tracer::wait(-1) {
+                Ok(event) => event,
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
+                Err(why) if why.raw_os_error() == Some(libc::ECHILD) => return Ok(()),
+                Err(why) => return Err(RecordErrorKind::Ptrace(why).into()),
+            };
+            if libc::WIFSTOPPED(status) {
+                affinity.stopped(pid);
+            }
+            self.changed(pid, status, signals)?;
+            if self.status.is_some() {
+                timer = timer.or_else(WaitTimer::start);
+            }
+        }
+        Ok(())
+    }
+
+    fn by_listener(
+        &mut self,
+        fd: c_int,
+        signals: &Signals,
+        parts: &mut Parts<'_>,
+    ) -> Result<(), RecordError> {
+        let waker = SigchldWaker::new().map_err(RecordErrorKind::Ptrace)?;
+        if self.stops_at_syscalls {
+            gone_or(tracer::interrupt(self.main))?;
+        }
+        let mut open = Some(fd);
+        // Threads that are not traced yet may make a syscall after all tracees have ended.
+        while !self.tracees.is_empty() || self.untraced > 0 && open.is_some() {
+            if signals.interrupted() {
+                self.end_others();
+                return Ok(());
+            }
+            self.save(parts);
+            match waker.wait(open).map_err(RecordErrorKind::Ptrace)? {
+                Wakeup::Sigchld | Wakeup::Timeout => loop {
+                    match tracer::next() {
+                        Ok(Some((pid, status))) => self.changed(pid, status, signals)?,
+                        Ok(None) => break,
+                        Err(why) if why.raw_os_error() == Some(libc::ECHILD) => {
+                            self.tracees.clear();
+                            break;
+                        }
+                        Err(why) => return Err(RecordErrorKind::Ptrace(why).into()),
+                    }
+                },
+                Wakeup::Readable => self.receive()?,
+                Wakeup::Closed => open = None,
+            }
+        }
+        Ok(())
+    }
 }

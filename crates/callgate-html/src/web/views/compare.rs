@@ -1,15 +1,14 @@
 //! The comparison with another filter.
 
-use crate::Section;
-use crate::sections::{Comparison, Subject, comparison, map};
-use callgate::Arch;
 use callgate::explain::explain;
-use callgate::sets;
+use callgate::{Arch, sets};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::diagram::{DiagramError, Func, Store};
 use callgate_requests::source::{Message, Messages, SourceText, read};
 
-use super::shown::Shown;
+use super::filter::Shown;
+use crate::Section;
+use crate::sections::{Comparison, Subject, comparison, map};
 use crate::web::analysis::Analysis;
 
 /// What changed from `before` to the filter; adds warnings.

@@ -1,6 +1,5 @@
 //! The filter in another language, or as source code.
 
-use crate::{Markup, Section, counted};
 use callgate::convert::{ConvertError, ConvertOptions, Example, Loss, convert_diagram};
 use callgate::emit::{self, SourceOptions};
 use callgate_bpf::diagnostic::Diagnostic;
@@ -10,10 +9,11 @@ use callgate_formats::systemd::SystemdVersion;
 use callgate_requests::source::{Message, Messages};
 use callgate_requests::syscall;
 
-use super::shown::Shown;
+use super::filter::Shown;
 use crate::web::analysis::Analysis;
-use crate::web::code::code;
+use crate::web::messages::code;
 use crate::web::request::Written;
+use crate::{Markup, Section, counted};
 
 /// Writes the filter.
 ///
