@@ -71,7 +71,7 @@ pub(crate) fn lines(outcome: &Outcome, arch: Arch, syscalls: &[(u32, &str)]) -> 
 pub fn chip(verdict: Verdict) -> Markup {
     Markup::of(|markup| {
         let style = format!("chip {}", Class::of_verdict(verdict).style());
-        markup.leaf("span", &[("class", &style)], &verdict.to_string());
+        markup.span(&style, &verdict.to_string());
     })
 }
 

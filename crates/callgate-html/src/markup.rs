@@ -53,6 +53,50 @@ impl Markup {
         self.element(name, attributes, |markup| markup.text(text));
     }
 
+    /// A paragraph.
+    pub fn paragraph(&mut self, text: &str) {
+        self.leaf("p", &[], text);
+    }
+
+    /// A paragraph that explains others.
+    pub fn quiet(&mut self, text: &str) {
+        self.leaf("p", &[("class", "quiet")], text);
+    }
+
+    /// The most important paragraph of a section.
+    pub fn headline(&mut self, text: &str) {
+        self.leaf("p", &[("class", "headline")], text);
+    }
+
+    /// Words with a class of the style sheet.
+    pub fn span(&mut self, class: &str, text: &str) {
+        self.leaf("span", &[("class", class)], text);
+    }
+
+    /// A table with these titles of its columns, which is scrolled if it is wider than the window. The class is that of the
+    /// table, or empty.
+    pub fn table(&mut self, class: &str, titles: &[&str], rows: impl FnOnce(&mut Markup)) {
+        let class = [("class", class)];
+        let attributes: Attributes<'_> = if class[0].1.is_empty() { &[] } else { &class };
+        self.element("div", &[("class", "wide")], |wide| {
+            wide.element("table", attributes, |table| {
+                table.element("tr", &[], |tr| {
+                    titles.iter().for_each(|title| tr.leaf("th", &[("scope", "col")], title));
+                });
+                rows(table);
+            });
+        });
+    }
+
+    /// A part that is opened, with its summary.
+    pub fn details(&mut self, is_open: bool, summary: &str, content: impl FnOnce(&mut Markup)) {
+        let attributes: Attributes<'_> = if is_open { &[("open", "open")] } else { &[] };
+        self.element("details", attributes, |details| {
+            details.leaf("summary", &[], summary);
+            content(details);
+        });
+    }
+
     /// An element that never has content: one of SVG, or one that HTML has no end tag for.
     pub fn empty(&mut self, name: &'static str, attributes: Attributes<'_>) {
         self.start(name, attributes);

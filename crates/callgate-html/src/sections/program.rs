@@ -28,11 +28,9 @@ pub fn program(
     let lines: Vec<&str> = text.lines().skip_while(is_head).collect();
     let hot = weighted.map(|weighted| hot_path(program, weighted));
     Section::new("program", "Program", |body| {
-        body.leaf("p", &[], &format!("{}.", counted(program.len(), "instruction")));
+        body.paragraph(&format!("{}.", counted(program.len(), "instruction")));
         if weighted.is_some() {
-            body.leaf(
-                "p",
-                &[("class", "quiet")],
+            body.quiet(
                 "The first column is the share of syscalls that execute the instruction. The hot path has a bar on its \
                  left: at each branch, it follows what more syscalls do.",
             );
@@ -54,11 +52,7 @@ pub fn program(
             });
             if let Some(more @ 1..) = lines.len().checked_sub(MAX_INSNS) {
                 let more = counted(more, "more instruction");
-                details.leaf(
-                    "p",
-                    &[],
-                    &format!("{more} are left out; `callgate disasm` prints all."),
-                );
+                details.paragraph(&format!("{more} are left out; `callgate disasm` prints all."));
             }
         });
     })
@@ -68,12 +62,12 @@ fn row(code: &mut Markup, line: &str, share: Option<f64>, is_hot: bool) {
     let style = if is_hot { "line hot" } else { "line" };
     code.element("div", &[("class", style)], |div| {
         if let Some(share) = share {
-            div.leaf("span", &[("class", "share")], &percent(share));
+            div.span("share", &percent(share));
         }
         let (insn, comment) = line.split_once("; ").unwrap_or((line, ""));
         div.leaf("span", &[], insn);
         if !comment.is_empty() {
-            div.leaf("span", &[("class", "quiet")], &format!("; {comment}"));
+            div.span("quiet", &format!("; {comment}"));
         }
     });
 }
@@ -99,26 +93,20 @@ pub fn decisions(
     let placed = place(&tree);
     let hot = tree.hot_nodes();
     Section::new("decisions", "Decision tree", |body| {
-        body.leaf(
-            "p",
-            &[],
+        body.paragraph(
             "The questions that the compiled program asks, from the upper left corner on: to the right for yes, down along \
              the dashed line for no.",
         );
         if weighted.is_some() {
-            body.leaf(
-                "p",
-                &[],
+            body.paragraph(
                 "More syscalls take thicker lines; the hot path is coloured and has thick frames.",
             );
         }
         if tree.left_out > 0 {
             let left_out = counted(tree.left_out, "instruction");
-            body.leaf(
-                "p",
-                &[],
-                &format!("The tree is large: {left_out} are left out, at nodes with \"…\"."),
-            );
+            body.paragraph(&format!(
+                "The tree is large: {left_out} are left out, at nodes with \"…\"."
+            ));
         }
         picture(body, &tree, &placed, &hot);
     })

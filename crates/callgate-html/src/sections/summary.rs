@@ -12,7 +12,7 @@ use crate::page::Section;
 pub fn summary(subject: &Subject<'_>) -> Section {
     Section::new("summary", "Summary", |body| {
         let Some(first) = subject.explanation.arches.first() else {
-            body.leaf("p", &[], "The filter is for none of the architectures that Callgate knows.");
+            body.paragraph("The filter is for none of the architectures that Callgate knows.");
             return;
         };
         headline(body, subject, first);
@@ -37,7 +37,7 @@ fn headline(body: &mut Markup, subject: &Subject<'_>, first: &ArchExplanation) {
     }
     text += &denials(&entries);
     text += &default(first);
-    body.leaf("p", &[("class", "headline")], &text);
+    body.headline(&text);
     let mut others: Vec<String> = subject.explanation.arches.iter().skip(1).map(short).collect();
     others.push(match (subject.explanation.other_arches, subject.checks_arch) {
         (Some(verdict), _) => format!("on any other architecture, every syscall {}", effect(verdict)),
@@ -49,9 +49,7 @@ fn headline(body: &mut Markup, subject: &Subject<'_>, first: &ArchExplanation) {
     body.element("ul", &[], |list| {
         others.iter().for_each(|other| list.leaf("li", &[], &format!("{}.", capitalized(other))));
     });
-    body.leaf(
-        "p",
-        &[("class", "quiet")],
+    body.quiet(
         "A filter only decides whether a syscall runs. A syscall that it allows can still fail, because the process \
          lacks a capability or permission.",
     );
@@ -127,11 +125,8 @@ fn can(body: &mut Markup, subject: &Subject<'_>) {
     let arches: Vec<(Arch, Vec<Entry<'_>>)> =
         subject.explanation.arches.iter().map(|arch| (arch.arch, entries(arch))).collect();
     body.leaf("h3", &[], "What a process can do");
-    body.element("div", &[("class", "wide")], |wide| {
-        wide.element("table", &[("class", "words")], |table| {
-            header(table, &["It can …", "Answer", "because of"]);
-            ABILITIES.iter().for_each(|ability| row(table, &arches, ability));
-        });
+    body.table("words", &["It can …", "Answer", "because of"], |table| {
+        ABILITIES.iter().for_each(|ability| row(table, &arches, ability));
     });
 }
 
@@ -150,10 +145,10 @@ fn row(table: &mut Markup, arches: &[(Arch, Vec<Entry<'_>>)], ability: &Ability)
         tr.leaf("td", &[], ability.what);
         tr.element("td", &[], |td| {
             let (style, text) = word(first.permission);
-            td.leaf("span", &[("class", &format!("chip {style}"))], text);
+            td.span(&format!("chip {style}"), text);
             more.iter().for_each(|more| {
                 td.text(" ");
-                td.leaf("span", &[("class", "chip conditional")], more);
+                td.span("chip conditional", more);
             });
         });
         tr.leaf("td", &[("class", "names")], &first.because.join(", "));
@@ -175,7 +170,7 @@ fn dangerous(body: &mut Markup, subject: &Subject<'_>) {
     body.leaf("h3", &[], "Dangerous syscalls that are allowed");
     let found = allowed_dangers(subject.explanation);
     if found.is_empty() {
-        body.leaf("p", &[], "None of the syscalls that Callgate knows to be dangerous is allowed.");
+        body.paragraph("None of the syscalls that Callgate knows to be dangerous is allowed.");
         return;
     }
     let of_all = subject.explanation.arches.len();
@@ -204,14 +199,15 @@ fn dangerous(body: &mut Markup, subject: &Subject<'_>) {
 fn groups(body: &mut Markup, arch: &ArchExplanation) {
     let entries = entries(arch);
     body.leaf("h3", &[], &format!("Groups of syscalls on {}", arch.arch));
-    body.element("div", &[("class", "wide")], |wide| {
-        wide.element("table", &[("class", "words")], |table| {
-            header(table, &["Group", "Allowed", "What it is for, and what is not allowed"]);
+    body.table(
+        "words",
+        &["Group", "Allowed", "What it is for, and what is not allowed"],
+        |table| {
             for (purpose, members) in by_purpose(&entries) {
                 group(table, purpose, &members);
             }
-        });
-    });
+        },
+    );
 }
 
 fn group(table: &mut Markup, purpose: Purpose, members: &[&Entry<'_>]) {
@@ -234,7 +230,7 @@ fn group(table: &mut Markup, purpose: Purpose, members: &[&Entry<'_>]) {
                 "denied" => format!("none of {}", members.len()),
                 _ => format!("{} of {}", always.len() + sometimes.len(), members.len()),
             };
-            td.leaf("span", &[("class", &format!("chip {style}"))], &text);
+            td.span(&format!("chip {style}"), &text);
         });
         tr.element("td", &[], |td| {
             td.text(&format!("{}.", capitalized(purpose.description())));
@@ -269,12 +265,6 @@ fn names_of(names: &[&str]) -> String {
         0 => shown.join(", "),
         more => format!("{} and {more} more (see the map)", shown.join(", ")),
     }
-}
-
-fn header(table: &mut Markup, titles: &[&str]) {
-    table.element("tr", &[], |tr| {
-        titles.iter().for_each(|title| tr.leaf("th", &[("scope", "col")], title));
-    });
 }
 
 fn capitalized(text: &str) -> String {

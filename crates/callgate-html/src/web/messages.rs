@@ -32,17 +32,17 @@ fn item(list: &mut Markup, message: &Message) {
             Severity::Error => ("chip killed", "error"),
             Severity::Warning => ("chip conditional", "warning"),
         };
-        item.leaf("span", &[("class", style)], text);
+        item.span(style, text);
         item.text(" ");
         if let (Some(source), Some(at)) = (&message.source, diagnostic.position) {
             let place = format!("{source}:{}:{}", at.line, at.column);
-            item.leaf("span", &[("class", "position")], &place);
+            item.span("position", &place);
             item.text(" ");
         }
         item.leaf("span", &[], &diagnostic.message);
         if !diagnostic.help.is_empty() {
             item.element("div", &[], |help| {
-                help.leaf("span", &[("class", "quiet")], "help:");
+                help.span("quiet", "help:");
                 help.text(" ");
                 help.text(&diagnostic.help);
             });
@@ -74,6 +74,6 @@ pub(crate) fn code(markup: &mut Markup, label: &str, text: &str) {
         }
     });
     if let Some(more @ 1..) = text.lines().count().checked_sub(MAX_LINES) {
-        markup.leaf("p", &[], &format!("{more} more lines are left out; the file has all."));
+        markup.paragraph(&format!("{more} more lines are left out; the file has all."));
     }
 }

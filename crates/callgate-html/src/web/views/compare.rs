@@ -35,7 +35,7 @@ pub(crate) fn compare(
     let names = [other.name.as_str(), analysis.stack.name.as_str()];
     let compared = Comparison::new(store, [old, root], [from, to], names);
     let relation = Section::new("order", "Result", |body| {
-        body.leaf("p", &[("class", "headline")], order);
+        body.headline(order);
     });
     let mut sections = vec![relation, comparison(&compared)];
     if old != root {

@@ -40,7 +40,7 @@ pub(crate) fn findings(figures: &Figures) -> Shown {
         Ok(findings) => Shown::of(vec![section(findings)]),
         Err(errors) => {
             let why = Section::new("findings", "Findings", |body| {
-                body.leaf("p", &[], "The filter cannot be checked.");
+                body.paragraph("The filter cannot be checked.");
                 body.append(&messages::markup(errors));
             });
             Shown { status: messages::status(errors), ..Shown::of(vec![why]) }
@@ -54,9 +54,7 @@ pub(crate) fn program(analysis: &Analysis<'_>) -> Shown {
         Ok(compiled) => compiled,
         Err(errors) => {
             let why = Section::new("program", "Program", |body| {
-                body.leaf(
-                    "p",
-                    &[],
+                body.paragraph(
                     "This filter could not be compiled to a program that the kernel accepts.",
                 );
                 body.append(&messages::markup(errors));

@@ -128,5 +128,5 @@ fn place(item: &mut Markup, name: &str, site: &Site) {
     let file = site.file.as_deref().unwrap_or(name);
     item.text(" ");
     let text = format!("{file}:{}:{}", site.position.line, site.position.column);
-    item.leaf("span", &[("class", "position")], &text);
+    item.span("position", &text);
 }
