@@ -7,10 +7,11 @@ use callgate_linux::Command;
 use crate::bpf::{self, Attached};
 use crate::error::{RecordError, RecordErrorKind};
 use crate::note::{Note, RecordMethod};
-use crate::ptrace::{self, SyscallReports};
+use crate::ptrace;
 use crate::running::AttachTarget;
-use crate::save::{Counts, Nowhere, Outcome, Parts, Recorded, RunDescription, Save, exit_status};
+use crate::save::{Nowhere, Outcome, Parts, Recorded, RunDescription, Save, exit_status};
 use crate::signals::{Signals, one_at_a_time};
+use crate::start::Mark;
 
 /// Records a command by the first of these methods that works.
 ///
@@ -59,10 +60,8 @@ pub fn record_to(
             RecordMethod::Tracepoint => bpf::Recorder::new(splits)
                 .map_err(|why| RecordErrorKind::Tracepoint(why).into())
                 .and_then(|recorder| recorder.record(command, parts)),
-            RecordMethod::Listener => {
-                ptrace::record(command, SyscallReports::Notifications, splits, parts)
-            }
-            RecordMethod::Stops => ptrace::record(command, SyscallReports::Stops, splits, parts),
+            RecordMethod::Listener => ptrace::record(command, Mark::Listener, splits, parts),
+            RecordMethod::Stops => ptrace::record(command, Mark::Stops, splits, parts),
         };
         match &result {
             Err(RecordError { kind: RecordErrorKind::Tracepoint(why) }) => {
@@ -72,27 +71,11 @@ pub fn record_to(
             _ => break,
         }
     }
-    let Outcome { tallies, status, processes, threads, time, cost, mut notes, signals } = result?;
-    if status.is_none() {
-        notes.push(Note::UnknownStatus);
+    let mut outcome = result?;
+    if outcome.status.is_none() {
+        outcome.notes.push(Note::UnknownStatus);
     }
-    let counts = Counts { processes, threads };
-    let caveats: Vec<_> = notes.iter().map(Note::caveat).collect();
-    let status_byte = status.map(exit_status);
-    let (recording, executables) = description.recordings(tallies, counts, status_byte, &caveats);
-    signals.wait_for_saving();
-    save.whole(&recording, &executables);
-    drop(signals);
-    Ok(Recorded {
-        recording,
-        executables,
-        method: description.method,
-        why_not_tracepoint,
-        status: status.unwrap_or(0),
-        time,
-        cost_per_syscall: cost,
-        notes,
-    })
+    Ok(Recorded { why_not_tracepoint, ..finish(outcome, &description, save) })
 }
 
 /// Records running processes and everything that they start, by the tracepoint method, for this long or until a signal
@@ -118,21 +101,26 @@ pub fn attach_to(
     let description = RunDescription { method, command, attached: attached_to };
     let parts = Parts::new(&mut *save, description.clone());
     let outcome = attached.record(limit, parts, signals);
-    let Outcome { tallies, processes, threads, time, cost, notes, signals, .. } = outcome;
+    Ok(finish(outcome, &description, save))
+}
+
+/// Saves the whole recording.
+fn finish(outcome: Outcome, description: &RunDescription, save: &mut dyn Save) -> Recorded {
+    let Outcome { tallies, status, time, cost, notes, signals } = outcome;
     let caveats: Vec<_> = notes.iter().map(Note::caveat).collect();
-    let counts = Counts { processes, threads };
-    let (recording, executables) = description.recordings(tallies, counts, None, &caveats);
+    let (recording, executables) =
+        description.recordings(tallies, status.map(exit_status), &caveats);
     signals.wait_for_saving();
     save.whole(&recording, &executables);
     drop(signals);
-    Ok(Recorded {
+    Recorded {
         recording,
         executables,
-        method,
+        method: description.method,
         why_not_tracepoint: None,
-        status: 0,
+        status: status.unwrap_or(0),
         time,
         cost_per_syscall: cost,
         notes,
-    })
+    }
 }

@@ -85,11 +85,11 @@ impl RunDescription {
     pub(super) fn recordings(
         &self,
         tallies: Tallies,
-        counts: Counts,
         status: Option<u8>,
         caveats: &[Caveat],
     ) -> (Recording, Vec<ExecutableRecording>) {
-        let Tallies { whole: Tally { recording: mut whole, lost }, executables, unsplit } = tallies;
+        let Tallies { whole, processes, threads, executables, unsplit, .. } = tallies;
+        let Tally { recording: mut whole, lost } = whole;
         let run = Run { lost, ..self.run(status, caveats.to_vec()) };
         let of_executable = |(path, tally): (Vec<u8>, Tally)| {
             let path = escaped(&path);
@@ -102,7 +102,6 @@ impl RunDescription {
             ExecutableRecording { path, recording }
         };
         let executables = executables.into_iter().flatten().map(of_executable).collect();
-        let Counts { processes, threads } = counts;
         whole.push_run(Run { processes: Some(processes), threads: Some(threads), ..run });
         (whole, executables)
     }
@@ -135,13 +134,6 @@ fn escaped(path: &[u8]) -> String {
         text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
     }
     text
-}
-
-/// Counters besides those of syscalls.
-#[derive(Clone, Copy)]
-pub(super) struct Counts {
-    pub(super) processes: u64,
-    pub(super) threads: u64,
 }
 
 /// Saves parts at intervals.
@@ -179,13 +171,12 @@ impl<'s> Parts<'s> {
         self.next.is_some_and(|next| Instant::now() >= next)
     }
 
-    pub(super) fn save(&mut self, mut tallies: Tallies, processes: u64, threads: u64) {
+    pub(super) fn save(&mut self, mut tallies: Tallies) {
         let start = Instant::now();
         // At least the syscall that ends the command is missing.
         tallies.whole.lost = tallies.whole.lost.saturating_add(1);
-        let counts = Counts { processes, threads };
         let (whole, executables) =
-            self.description.recordings(tallies, counts, None, &[Caveat::unfinished()]);
+            self.description.recordings(tallies, None, &[Caveat::unfinished()]);
         self.save.part(&whole, &executables);
         self.saved(start.elapsed());
     }
@@ -242,8 +233,6 @@ pub(super) struct Outcome {
     pub(super) tallies: Tallies,
     /// `None` if the status of the command is unknown.
     pub(super) status: Option<c_int>,
-    pub(super) processes: u64,
-    pub(super) threads: u64,
     pub(super) time: Duration,
     pub(super) cost: Duration,
     pub(super) notes: Vec<Note>,

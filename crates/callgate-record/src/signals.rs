@@ -169,14 +169,19 @@ extern "C" fn handle(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
     let from_a_process = unsafe { (*info).si_code } <= 0;
     // SIGALRM comes from a timer of this process, set as a limit for the command before it started the recorder.
     if from_a_process || signal == libc::SIGALRM {
-        // SAFETY: `kill` is async-signal-safe and takes numbers. `errno` belongs to this thread, and the
-        // interrupted code finds it unchanged, even if `kill` fails.
-        unsafe {
-            let errno = libc::__errno_location();
-            let before = *errno;
-            libc::kill(command, signal);
-            *errno = before;
-        }
+        // SAFETY: `kill` is async-signal-safe and takes numbers.
+        keeping_errno(|| unsafe { libc::kill(command, signal) });
+    }
+}
+
+/// Calls a function of a handler, which must be async-signal-safe. The interrupted code finds `errno` unchanged.
+fn keeping_errno<T>(call: impl FnOnce() -> T) {
+    // SAFETY: `errno` belongs to this thread.
+    unsafe {
+        let errno = libc::__errno_location();
+        let before = *errno;
+        call();
+        *errno = before;
     }
 }
 
@@ -220,14 +225,10 @@ pub(crate) fn wait_for_wake(time: Duration) {
 pub(crate) fn wake() {
     let Some(event) = EVENT.get() else { return };
     let one = 1_u64;
-    // SAFETY: `write` is async-signal-safe and reads eight bytes. `errno` belongs to this thread, and the code that
-    // the handler interrupts finds it unchanged.
-    unsafe {
-        let errno = libc::__errno_location();
-        let before = *errno;
-        libc::write(event.as_raw_fd(), (&raw const one).cast(), size_of_val(&one));
-        *errno = before;
-    }
+    // SAFETY: `write` is async-signal-safe and reads eight bytes.
+    keeping_errno(|| unsafe {
+        libc::write(event.as_raw_fd(), (&raw const one).cast(), size_of_val(&one))
+    });
 }
 
 /// A signal that other code is unlikely to use. SIGALRM may be a time limit that was set for the recorder.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::error::BpfError;
 use super::layout::NO_EXECUTABLE;
 use super::living::{Living, in_first_namespace};
-use super::recorder::{Counted, Recorder};
+use super::recorder::Recorder;
 use super::seed::{SeedError, Seeded, seed};
 use super::session::Adopted;
 use crate::Note;
@@ -140,9 +140,8 @@ impl Attached {
         }
         // Another process may join at any time.
         let watched = watched.map(|_| false);
-        let counted = self.recorder.finish(self.seeded.before, watched, &self.living, &mut notes);
-        let Counted { tallies, processes, threads, .. } = counted;
-        Outcome { tallies, status: None, processes, threads, time, cost, notes, signals }
+        let tallies = self.recorder.finish(self.seeded.before, watched, &self.living, &mut notes);
+        Outcome { tallies, status: None, time, cost, notes, signals }
     }
 
     /// Whether no thread is left, and no process that may execute the program of a starting container.
@@ -221,7 +220,7 @@ mod tests {
         let target = AttachTarget::Process(RunningProcess::find(child.id()).unwrap());
         let mut attached = Attached::new(&target, false).unwrap();
         let read = callgate_trace::recording::SyscallId::new(callgate::Arch::X86_64, 0);
-        attached.seeded.before.tallies.count(None, read, &[0; 6]);
+        attached.seeded.before.count(None, read, &[0; 6]);
         let session = &attached.recorder.session;
         session.set.sessions.remove(&session.id.to_ne_bytes()).unwrap();
         let description = RunDescription {

@@ -94,8 +94,7 @@ impl Recorder {
     ) -> Result<Outcome, RecordError> {
         let (recorder, started) = self.start(command)?;
         let session = &recorder.session;
-        let tallies = Tallies::new(session.splits);
-        let before = Counted { tallies, denied: 0, processes: 1, threads: 1 };
+        let before = Tallies::new(session.splits);
         let signals = Signals::forward_to(started.pid);
         let start = Instant::now();
         started.release();
@@ -142,20 +141,19 @@ impl Recorder {
             pause = (pause * 2).min(Duration::from_millis(20));
         };
         let (time, cost) = (start.elapsed(), started.cost());
-        let counted = recorder.finish(before, watched, &living, &mut notes);
-        let Counted { tallies, processes, threads, .. } = counted;
-        Ok(Outcome { tallies, status, processes, threads, time, cost, notes, signals })
+        let tallies = recorder.finish(before, watched, &living, &mut notes);
+        Ok(Outcome { tallies, status, time, cost, notes, signals })
     }
 
     /// Stops counting, and adds what the programs counted to what was counted `before`. An error does not discard a
     /// recording: a note says that it is incomplete. `watched`: whether no thread is left that could be counted.
     pub(super) fn finish(
         &self,
-        before: Counted,
+        before: Tallies,
         watched: io::Result<bool>,
         living: &Living,
         notes: &mut Vec<Note>,
-    ) -> Counted {
+    ) -> Tallies {
         let stopped = match watched {
             Ok(true) => Ok(()),
             _ => self.session.stop(),
@@ -166,7 +164,7 @@ impl Recorder {
         }
         if counted.denied > 0 {
             // A syscall whose start was missed counts as denied, so the number is uncertain.
-            let exactly = (counted.tallies.whole.lost == 0).then_some(counted.denied);
+            let exactly = (counted.whole.lost == 0).then_some(counted.denied);
             notes.push(Note::Denied(exactly));
         }
         if let Err(why) = watched.map(drop).and(stopped).and(read) {
@@ -176,12 +174,10 @@ impl Recorder {
     }
 
     /// Saves the recording so far, with what was counted `before`.
-    pub(super) fn save(&self, parts: &mut Parts<'_>, before: &Counted) {
+    pub(super) fn save(&self, parts: &mut Parts<'_>, before: &Tallies) {
         let start = Instant::now();
         match self.read(before.clone()) {
-            (Counted { tallies, processes, threads, .. }, Ok(())) => {
-                parts.save(tallies, processes, threads);
-            }
+            (counted, Ok(())) => parts.save(counted),
             // This may succeed at the end.
             (_, Err(_)) => parts.saved(start.elapsed()),
         }
@@ -219,19 +215,20 @@ impl Recorder {
 
     /// Reads the maps, and adds them to what was counted before. While the programs run, values may be slightly older than
     /// counts. If a map cannot be read, the others are added all the same.
-    fn read(&self, mut counted: Counted) -> (Counted, io::Result<()>) {
-        let (paths, named) = match self.read_executables(&mut counted.tallies) {
-            Ok(paths) => (paths, Ok(())),
-            Err(why) => (BTreeMap::new(), Err(why)),
-        };
-        let syscalls = self.read_syscalls(&mut counted.tallies, &paths);
+    fn read(&self, mut counted: Tallies) -> (Tallies, io::Result<()>) {
+        let mut paths = BTreeMap::new();
+        let named = self.read_executables(&mut counted, &mut paths);
+        let syscalls = self.read_syscalls(&mut counted, &paths);
         let words = self.read_words(&mut counted);
         (counted, named.and(syscalls).and(words))
     }
 
-    /// Adds the `execve` of each executable; returns the paths of executables by their numbers.
-    fn read_executables(&self, tallies: &mut Tallies) -> io::Result<BTreeMap<u64, Vec<u8>>> {
-        let mut paths = BTreeMap::new();
+    /// Adds the `execve` of each executable, and the paths of executables by their numbers.
+    fn read_executables(
+        &self,
+        tallies: &mut Tallies,
+        paths: &mut BTreeMap<u64, Vec<u8>>,
+    ) -> io::Result<()> {
         if self.session.splits {
             for Executable { number, executions, path } in self.session.executables()? {
                 if number != OTHERS as u64 || executions > 0 {
@@ -240,7 +237,7 @@ impl Recorder {
                 paths.insert(number, path);
             }
         }
-        Ok(paths)
+        Ok(())
     }
 
     fn read_syscalls(
@@ -261,28 +258,18 @@ impl Recorder {
         Ok(())
     }
 
-    fn read_words(&self, counted: &mut Counted) -> io::Result<()> {
+    fn read_words(&self, tallies: &mut Tallies) -> io::Result<()> {
         let (words, misses) = (self.session.words()?, self.session.misses()?);
         let word = |word: i16| words[word as usize];
-        let Counted { tallies, denied, processes, threads } = counted;
         // At least one syscall of each thread that was not seen is missing.
         let lost = [word(session::LOST), word(session::UNSEEN), misses];
         tallies.whole.lost = lost.into_iter().fold(tallies.whole.lost, u64::saturating_add);
         tallies.unsplit = word(session::UNSPLIT);
-        *denied += word(session::DENIED);
-        *processes += word(session::PROCESSES);
-        *threads += word(session::THREADS);
+        tallies.denied += word(session::DENIED);
+        tallies.processes += word(session::PROCESSES);
+        tallies.threads += word(session::THREADS);
         Ok(())
     }
-}
-
-/// What was counted.
-#[derive(Clone)]
-pub(super) struct Counted {
-    pub(super) tallies: Tallies,
-    pub(super) denied: u64,
-    pub(super) processes: u64,
-    pub(super) threads: u64,
 }
 
 /// The key of a counter.

@@ -21,7 +21,6 @@ use callgate::Arch;
 use callgate_trace::recording::SyscallId;
 
 use super::layout::{NO_EXECUTABLE, state};
-use super::recorder::Counted;
 use super::session::{Adopted, Session};
 use crate::running::{AttachTarget, Image, Thread, executed_path, is_ending};
 use crate::tally::Tallies;
@@ -40,7 +39,7 @@ pub(super) struct Seeded {
     /// How many of them did not end meanwhile.
     pub(super) added: u64,
     /// Their number, and the syscalls in which they waited.
-    pub(super) before: Counted,
+    pub(super) before: Tallies,
     /// How many of them may have waited in a syscall that could not be read.
     pub(super) unread: u64,
 }
@@ -114,9 +113,9 @@ pub(super) fn seed(session: &mut Session, target: &AttachTarget) -> Result<Seede
     // Of each of these threads, at least one syscall is missing; of a list that never ends, too.
     tallies.whole.lost = without_room.len() as u64 + u64::from(quiet < QUIET);
     let processes: BTreeSet<u32> = added.iter().map(|(thread, _)| thread.process).collect();
-    let (processes, added) = (processes.len() as u64, added.len() as u64);
-    let before = Counted { tallies, denied: 0, processes, threads: added + passed };
-    Ok(Seeded { added, before, unread })
+    let added = added.len() as u64;
+    (tallies.processes, tallies.threads) = (processes.len() as u64, added + passed);
+    Ok(Seeded { added, before: tallies, unread })
 }
 
 /// Adds a thread that executes this.

@@ -120,15 +120,23 @@ impl Session {
 
     /// One of its threads. Threads of other sessions that start and end may hide it temporarily.
     pub(super) fn thread(&self) -> io::Result<Option<Vec<u8>>> {
-        let mut key = None;
+        Ok(self.threads(1)?.pop())
+    }
+
+    /// As many of its threads at most.
+    fn threads(&self, most: usize) -> io::Result<Vec<Vec<u8>>> {
+        let (mut key, mut own) = (None, Vec::new());
         for _ in 0..MAX_THREADS {
             key = self.set.threads.next_key(key.as_deref())?;
             let Some(thread) = &key else { break };
             if self.state(thread)?.is_some() {
-                return Ok(key);
+                own.push(thread.clone());
+            }
+            if own.len() == most {
+                break;
             }
         }
-        Ok(None)
+        Ok(own)
     }
 
     /// The state of a thread; `None` if the session does not have it.
@@ -207,16 +215,7 @@ impl Session {
 
     /// Removes its threads: those of other recorders use the same programs and the same map.
     fn forget_threads(&self) -> io::Result<()> {
-        let mut threads = Vec::new();
-        let mut key = None;
-        for _ in 0..MAX_THREADS {
-            key = self.set.threads.next_key(key.as_deref())?;
-            let Some(thread) = &key else { break };
-            if self.state(thread)?.is_some() {
-                threads.push(thread.clone());
-            }
-        }
-        threads.iter().try_for_each(|thread| self.forget(thread).map(drop))
+        self.threads(usize::MAX)?.iter().try_for_each(|thread| self.forget(thread).map(drop))
     }
 }
 

@@ -19,33 +19,22 @@ use crate::start::{Mark, PATIENCE, Started, Stopped, time_of_a_syscall};
 use crate::tally::Tallies;
 use crate::{Note, RecordError, tracer};
 
-/// How the recorder learns of syscalls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SyscallReports {
-    /// Syscalls wait for the listener of a filter (`ret USER_NOTIF`).
-    Notifications,
-    /// Syscalls stop for the tracer (`ret TRACE`).
-    Stops,
-}
-
-/// Records a command; returns when all of its processes have ended. `splits`: executables are counted apart.
+/// Records a command whose filter reports syscalls; returns when all of its processes have ended. `splits`: executables are
+/// counted apart.
 pub(crate) fn record(
     command: &Command,
-    syscalls: SyscallReports,
+    mark: Mark,
     splits: bool,
     parts: Parts<'_>,
 ) -> Result<Outcome, RecordError> {
-    let mark = match syscalls {
-        SyscallReports::Notifications if !Listener::available() => {
-            return Err(RecordErrorKind::NoListener(None).into());
-        }
-        SyscallReports::Notifications => Mark::Listener,
-        SyscallReports::Stops => Mark::Stops,
-    };
+    let has_listener = matches!(mark, Mark::Listener);
+    if has_listener && !Listener::available() {
+        return Err(RecordErrorKind::NoListener(None).into());
+    }
     let started =
         Started::new(command, mark, time_of_a_syscall()).map_err(RecordErrorKind::Start)?;
     let signals = Signals::forward_to(started.pid);
-    match trace(&started, syscalls) {
+    match trace(&started, has_listener) {
         Ok(listener) => record_traced(command, &started, listener, signals, splits, parts),
         Err(why) => {
             started.kill();
@@ -55,21 +44,14 @@ pub(crate) fn record(
 }
 
 /// Traces the child and lets it run.
-fn trace(started: &Started, syscalls: SyscallReports) -> Result<Option<Listener>, RecordErrorKind> {
-    let seize = || tracer::seize(started.pid).map_err(RecordErrorKind::Ptrace);
-    match syscalls {
-        SyscallReports::Stops => {
-            seize()?;
-            started.release();
-            Ok(None)
-        }
-        SyscallReports::Notifications => {
-            seize()?;
-            started.release();
-            let fd = wait_for_listener(started)?;
-            Listener::new(fd).map(Some).map_err(|why| RecordErrorKind::NoListener(Some(why)))
-        }
+fn trace(started: &Started, has_listener: bool) -> Result<Option<Listener>, RecordErrorKind> {
+    tracer::seize(started.pid).map_err(RecordErrorKind::Ptrace)?;
+    started.release();
+    if !has_listener {
+        return Ok(None);
     }
+    let fd = wait_for_listener(started)?;
+    Listener::new(fd).map(Some).map_err(|why| RecordErrorKind::NoListener(Some(why)))
 }
 
 /// Waits until the child has installed its filter.
@@ -79,7 +61,7 @@ fn wait_for_listener(started: &Started) -> Result<OwnedFd, RecordErrorKind> {
         if let Some(fd) = started.listener() {
             return Ok(fd);
         }
-        if started.has_ended() {
+        if tracer::has_ended(started.pid) {
             return Err(match started.stopped() {
                 Some(Stopped::NoFilter(why)) => RecordErrorKind::NoListener(Some(why)),
                 _ => RecordErrorKind::Ended,
@@ -117,8 +99,6 @@ fn record_traced(
         running: false,
         status: None,
         tallies: Tallies::new(splits),
-        processes: 1,
-        threads: 1,
         untraced: 0,
         notes: Vec::new(),
     };
@@ -147,8 +127,6 @@ fn record_traced(
     Ok(Outcome {
         tallies: session.tallies,
         status: session.status,
-        processes: session.processes,
-        threads: session.threads,
         time: start.elapsed(),
         cost: started.cost(),
         notes: session.notes,
@@ -172,7 +150,7 @@ impl Session {
     /// Saves the recording so far, if that is due.
     fn save(&self, parts: &mut Parts<'_>) {
         if self.running && parts.is_due() {
-            parts.save(self.tallies.clone(), self.processes, self.threads);
+            parts.save(self.tallies.clone());
         }
     }
 

@@ -18,4 +18,4 @@ pub use cgroup::Cgroup;
 pub(crate) use cgroup::Population;
 pub use error::TargetError;
 pub use process::RunningProcess;
-pub(crate) use process::{Image, Thread, executed_path, is_ending, parent_of};
+pub(crate) use process::{Image, Thread, executed_path, is_ending, parent_of, processor_of};

@@ -109,14 +109,21 @@ pub(crate) struct Thread {
 /// `PF_EXITING` of `include/linux/sched.h`.
 const EXITING: u64 = 4;
 
-/// The part of the file that is used here.
+/// The part of the file that is used here (proc_pid_stat(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat {
     parent: u32,
     is_ending: bool,
+    /// The processor that it ran on last.
+    processor: Option<usize>,
 }
 
 impl Stat {
+    /// That of a process or thread.
+    fn of(id: u32) -> Option<Stat> {
+        Stat::parse(&fs::read(format!("/proc/{id}/stat")).ok()?)
+    }
+
     /// The name of the program is in parentheses and may contain any byte.
     fn parse(bytes: &[u8]) -> Option<Stat> {
         let end = bytes.iter().rposition(|byte| *byte == b')')?;
@@ -125,7 +132,10 @@ impl Stat {
         let state = fields.next()?;
         let parent = fields.next()?.parse().ok()?;
         let flags: u64 = fields.nth(4)?.parse().ok()?;
-        Some(Stat { parent, is_ending: matches!(state, "Z" | "X" | "x") || flags & EXITING != 0 })
+        let is_ending = matches!(state, "Z" | "X" | "x") || flags & EXITING != 0;
+        // Field 39.
+        let processor = fields.nth(29).and_then(|field| field.parse().ok());
+        Some(Stat { parent, is_ending, processor })
     }
 }
 
@@ -137,8 +147,12 @@ pub(crate) fn is_ending(thread: u32) -> bool {
 
 /// The parent of a process, or of the process of a thread.
 pub(crate) fn parent_of(thread: u32) -> Option<u32> {
-    let stat = fs::read(format!("/proc/{thread}/stat")).ok()?;
-    Stat::parse(&stat).map(|stat| stat.parent)
+    Stat::of(thread).map(|stat| stat.parent)
+}
+
+/// The processor that a thread ran on last.
+pub(crate) fn processor_of(thread: u32) -> Option<usize> {
+    Stat::of(thread)?.processor
 }
 
 /// All processes that have not ended, with their parents.
@@ -149,10 +163,8 @@ pub(super) fn processes() -> io::Result<Vec<(u32, u32)>> {
             continue;
         };
         // It may end meanwhile.
-        let Ok(bytes) = fs::read(format!("/proc/{pid}/stat")) else { continue };
-        all.extend(
-            Stat::parse(&bytes).filter(|stat| !stat.is_ending).map(|stat| (pid, stat.parent)),
-        );
+        let stat = Stat::of(pid).filter(|stat| !stat.is_ending);
+        all.extend(stat.map(|stat| (pid, stat.parent)));
     }
     Ok(all)
 }
@@ -233,7 +245,7 @@ mod tests {
     #[test]
     fn a_name_with_parentheses_does_not_look_like_a_field() {
         let stat = |text: &str| Stat::parse(text.as_bytes());
-        let expected = Stat { parent: 7, is_ending: false };
+        let expected = Stat { parent: 7, is_ending: false, processor: None };
         assert_eq!(stat("12 (a) R 1) S 7 12 12 0 -1 4194560 1 2\n"), Some(expected));
         let ending = Stat { is_ending: true, ..expected };
         assert_eq!(stat("12 (a) S 7 12 12 0 -1 4194564 1 2\n"), Some(ending));
