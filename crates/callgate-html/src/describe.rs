@@ -151,46 +151,33 @@ impl Class {
         }
     }
 
+    /// The class in the style sheet, the letter and the title.
+    fn looks(self) -> [&'static str; 3] {
+        match self {
+            Class::Allowed => ["allowed", "", "allowed"],
+            Class::Logged => ["logged", "L", "allowed and logged"],
+            Class::Conditional => ["conditional", "?", "depending on arguments"],
+            Class::Notified => ["notified", "N", "decided by a supervisor"],
+            Class::Traced => ["traced", "T", "decided by a tracer"],
+            Class::Denied => ["denied", "E", "denied with an error"],
+            Class::Trapped => ["trapped", "S", "denied with SIGSYS"],
+            Class::Killed => ["killed", "K", "killed"],
+        }
+    }
+
     /// The class of elements in the style sheet.
     pub(crate) fn style(self) -> &'static str {
-        match self {
-            Class::Allowed => "allowed",
-            Class::Logged => "logged",
-            Class::Conditional => "conditional",
-            Class::Notified => "notified",
-            Class::Traced => "traced",
-            Class::Denied => "denied",
-            Class::Trapped => "trapped",
-            Class::Killed => "killed",
-        }
+        self.looks()[0]
     }
 
     /// The letter in its squares; allowed syscalls have none, so that all others stand out.
     pub(crate) fn letter(self) -> &'static str {
-        match self {
-            Class::Allowed => "",
-            Class::Logged => "L",
-            Class::Conditional => "?",
-            Class::Notified => "N",
-            Class::Traced => "T",
-            Class::Denied => "E",
-            Class::Trapped => "S",
-            Class::Killed => "K",
-        }
+        self.looks()[1]
     }
 
     /// The text in legends and headings.
     pub(crate) fn title(self) -> &'static str {
-        match self {
-            Class::Allowed => "allowed",
-            Class::Logged => "allowed and logged",
-            Class::Conditional => "depending on arguments",
-            Class::Notified => "decided by a supervisor",
-            Class::Traced => "decided by a tracer",
-            Class::Denied => "denied with an error",
-            Class::Trapped => "denied with SIGSYS",
-            Class::Killed => "killed",
-        }
+        self.looks()[2]
     }
 }
 

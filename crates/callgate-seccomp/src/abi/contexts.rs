@@ -15,7 +15,7 @@ use callgate::{Arch, Verdict};
 use callgate_codegen::Instructions;
 use libc::{c_int, c_uint};
 
-use super::call::{guarded, status};
+use super::call::{guarded, on, status};
 use super::registry::{self, Handle};
 use crate::arch::{of_token, token};
 use crate::context::{Attribute, Context};
@@ -205,52 +205,44 @@ pub unsafe extern "C" fn seccomp_attr_get(ctx: Handle, attr: c_uint, value: *mut
 /// proved equal to the rules.
 #[unsafe(no_mangle)]
 pub extern "C" fn seccomp_attr_set(ctx: Handle, attr: c_uint, value: u32) -> c_int {
-    status(|| {
-        registry::with(ctx, |context| {
-            let attribute = Attribute::of(attr).ok_or(Error::Invalid)?;
-            context.set(attribute, value, &SUPPORT)
-        })
+    on(ctx, |context| {
+        let attribute = Attribute::of(attr).ok_or(Error::Invalid)?;
+        context.set(attribute, value, &SUPPORT)
     })
 }
 
 /// Starts a transaction.
 #[unsafe(no_mangle)]
 pub extern "C" fn seccomp_transaction_start(ctx: Handle) -> c_int {
-    status(|| {
-        registry::with(ctx, |context| {
-            context.start_transaction();
-            Ok(())
-        })
+    on(ctx, |context| {
+        context.start_transaction();
+        Ok(())
     })
 }
 
 /// Undoes all changes of rules and architectures since the innermost transaction began.
 #[unsafe(no_mangle)]
 pub extern "C" fn seccomp_transaction_reject(ctx: Handle) {
-    guarded((), || {
-        // An invalid context has no transaction, and the function returns nothing.
-        let _ = registry::with(ctx, |context| {
-            context.reject_transaction();
-            Ok(())
-        });
+    // An invalid context has no transaction, and the function returns nothing.
+    on(ctx, |context| {
+        context.reject_transaction();
+        Ok(())
     });
 }
 
 /// Ends the innermost transaction.
 #[unsafe(no_mangle)]
 pub extern "C" fn seccomp_transaction_commit(ctx: Handle) -> c_int {
-    status(|| {
-        registry::with(ctx, |context| {
-            context.commit_transaction();
-            Ok(())
-        })
+    on(ctx, |context| {
+        context.commit_transaction();
+        Ok(())
     })
 }
 
 /// Compiles the filter, so that [`seccomp_load`](super::load::seccomp_load) allocates nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn seccomp_precompute(ctx: Handle) -> c_int {
-    status(|| registry::with(ctx, |context| context.program().map(drop)))
+    on(ctx, |context| context.program().map(drop))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use libc::c_int;
 
-use super::call::{guarded, raw_status, status};
+use super::call::{guarded, on, raw_status, status};
 use super::registry::{self, Handle};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -16,16 +16,14 @@ use crate::pfc;
 /// Installs the filter in the kernel.
 #[unsafe(no_mangle)]
 pub extern "C" fn seccomp_load(ctx: Handle) -> c_int {
-    status(|| {
-        registry::with(ctx, |context| {
-            let attributes = *context.attributes();
-            let program = context.program().map_err(|error| match error {
-                // What the kernel answers to such a program.
-                Error::TooLong => Error::of_kernel(libc::EINVAL, attributes.raw_errors),
-                other => other,
-            })?;
-            load(&program, &attributes, context.notifies())
-        })
+    on(ctx, |context| {
+        let attributes = *context.attributes();
+        let program = context.program().map_err(|error| match error {
+            // What the kernel answers to such a program.
+            Error::TooLong => Error::of_kernel(libc::EINVAL, attributes.raw_errors),
+            other => other,
+        })?;
+        load(&program, &attributes, context.notifies())
     })
 }
 

@@ -9,7 +9,7 @@ use callgate_formats::ruleset::{Comparison, Op};
 use libc::{c_int, c_uint};
 use passed::{Passed, get};
 
-use super::call::status;
+use super::call::{on, status};
 use super::registry::{self, Handle};
 use crate::context::NewRule;
 use crate::error::{Error, Result};
@@ -183,11 +183,9 @@ fn add(ctx: Handle, action: u32, nr: c_int, given: &[ArgCmp], is_exact: bool) ->
 /// Raises the priority of a syscall: a filter decides syscalls of high priority with fewer instructions.
 #[unsafe(no_mangle)]
 pub extern "C" fn seccomp_syscall_priority(ctx: Handle, syscall: c_int, priority: u8) -> c_int {
-    status(|| {
-        registry::with(ctx, |context| {
-            context.check_number(syscall)?;
-            context.prioritize(syscall, priority)
-        })
+    on(ctx, |context| {
+        context.check_number(syscall)?;
+        context.prioritize(syscall, priority)
     })
 }
 

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicI8, AtomicU32, Ordering};
 use callgate::Verdict;
 use libc::{c_int, c_long, c_uint};
 
-/// Flags of `SECCOMP_SET_MODE_FILTER`.
+/// Flags of `SECCOMP_SET_MODE_FILTER`, in the order of their bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flag {
     ThreadSync,
@@ -30,14 +30,7 @@ pub(crate) enum Flag {
 impl Flag {
     /// The bit (`include/uapi/linux/seccomp.h`).
     pub(super) const fn bit(self) -> c_uint {
-        match self {
-            Flag::ThreadSync => 1,
-            Flag::Log => 1 << 1,
-            Flag::SpeculativeStoreBypass => 1 << 2,
-            Flag::NewListener => 1 << 3,
-            Flag::ThreadSyncError => 1 << 4,
-            Flag::WaitKillable => 1 << 5,
-        }
+        1 << self as c_uint
     }
 }
 
