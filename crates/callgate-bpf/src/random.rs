@@ -26,9 +26,14 @@ impl Rng {
         (self.next() % limit.max(1) as u64) as usize
     }
 
+    /// True with the probability 1/`n`.
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
     /// One of the elements; `None` if there is none.
-    pub fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
-        from.get(self.below(from.len())).copied()
+    pub fn pick<T: Clone>(&mut self, from: &[T]) -> Option<T> {
+        from.get(self.below(from.len())).cloned()
     }
 
     /// Shuffles the items.

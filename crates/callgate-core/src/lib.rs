@@ -40,8 +40,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-#[cfg(any(test, feature = "arbitrary"))]
-pub mod arbitrary;
 mod arch;
 mod cases;
 pub mod diagram;

@@ -1,11 +1,10 @@
-//! Outcomes and verdicts in words.
+//! The filter that sections are about, and outcomes and verdicts in words, with the colour and letter of each class.
 
-use callgate::explain::{ArchExplanation, Outcome, argument_names};
+use callgate::explain::{ArchExplanation, Explanation, Outcome, argument_names};
 use callgate::purposes::Purpose;
 use callgate::{Action, Arch, Verdict};
 use callgate_core::errno_name;
 
-use crate::class::Class;
 use crate::markup::Markup;
 
 /// A syscall with its number and outcome.
@@ -72,7 +71,7 @@ pub(crate) fn lines(outcome: &Outcome, arch: Arch, syscalls: &[(u32, &str)]) -> 
 pub fn chip(verdict: Verdict) -> Markup {
     Markup::of(|markup| {
         let style = format!("chip {}", Class::of_verdict(verdict).style());
-        markup.leaf("span", &[("class", &style)], &verdict.to_string());
+        markup.span(&style, &verdict.to_string());
     })
 }
 
@@ -106,4 +105,110 @@ pub fn grouped(number: usize) -> String {
         text.push(digit);
     }
     text
+}
+
+/// What happens to a syscall, roughly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
+    Allowed,
+    Logged,
+    Conditional,
+    Notified,
+    Traced,
+    Denied,
+    Trapped,
+    Killed,
+}
+
+impl Class {
+    pub(crate) const ALL: [Class; 8] = [
+        Class::Allowed,
+        Class::Logged,
+        Class::Conditional,
+        Class::Notified,
+        Class::Traced,
+        Class::Denied,
+        Class::Trapped,
+        Class::Killed,
+    ];
+
+    pub(crate) fn of(outcome: &Outcome) -> Class {
+        match outcome {
+            Outcome::Always(verdict) => Class::of_verdict(*verdict),
+            Outcome::Depends { .. } | Outcome::Complex { .. } => Class::Conditional,
+        }
+    }
+
+    pub(crate) fn of_verdict(verdict: Verdict) -> Class {
+        match verdict.action() {
+            Action::Allow => Class::Allowed,
+            Action::Log => Class::Logged,
+            Action::UserNotif(_) => Class::Notified,
+            Action::Trace(_) => Class::Traced,
+            Action::Errno(_) => Class::Denied,
+            Action::Trap(_) => Class::Trapped,
+            _ => Class::Killed,
+        }
+    }
+
+    /// The class in the style sheet, the letter and the title.
+    fn looks(self) -> [&'static str; 3] {
+        match self {
+            Class::Allowed => ["allowed", "", "allowed"],
+            Class::Logged => ["logged", "L", "allowed and logged"],
+            Class::Conditional => ["conditional", "?", "depending on arguments"],
+            Class::Notified => ["notified", "N", "decided by a supervisor"],
+            Class::Traced => ["traced", "T", "decided by a tracer"],
+            Class::Denied => ["denied", "E", "denied with an error"],
+            Class::Trapped => ["trapped", "S", "denied with SIGSYS"],
+            Class::Killed => ["killed", "K", "killed"],
+        }
+    }
+
+    /// The class of elements in the style sheet.
+    pub(crate) fn style(self) -> &'static str {
+        self.looks()[0]
+    }
+
+    /// The letter in its squares; allowed syscalls have none, so that all others stand out.
+    pub(crate) fn letter(self) -> &'static str {
+        self.looks()[1]
+    }
+
+    /// The text in legends and headings.
+    pub(crate) fn title(self) -> &'static str {
+        self.looks()[2]
+    }
+}
+
+/// A filter, as sections see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What it does.
+    pub explanation: &'a Explanation,
+    /// Whether it compares the architecture.
+    pub checks_arch: bool,
+}
+
+/// The maximum number of architectures that a section shows in detail.
+pub(crate) const MAX_ARCHES: usize = 4;
+
+impl<'a> Subject<'a> {
+    /// The architectures that sections show in detail, and the names of the others.
+    pub(crate) fn shown_arches(&self) -> (&'a [ArchExplanation], Vec<&'static str>) {
+        let arches = &self.explanation.arches;
+        let (shown, others) = arches.split_at_checked(MAX_ARCHES).unwrap_or((arches, &[]));
+        (shown, others.iter().map(|other| other.arch.name()).collect())
+    }
+}
+
+/// A sentence about architectures that a section leaves out.
+pub(crate) fn left_out(what: &str, others: &[&str]) -> String {
+    format!(
+        "{what} for {} further architectures are left out: {}.",
+        others.len(),
+        others.join(", ")
+    )
 }

@@ -19,9 +19,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-mod class;
 mod describe;
-mod escape;
 mod markup;
 mod page;
 pub mod sections;

@@ -114,7 +114,7 @@ impl Page {
             header.element("div", &[("class", "warning"), ("role", "note")], |box_| {
                 box_.element("ul", &[], |list| shown.for_each(|warning| warning.write(list)));
                 if let Some(more @ 1..) = self.warnings.len().checked_sub(MAX_WARNINGS) {
-                    box_.leaf("p", &[], &format!("{more} more warnings are left out."));
+                    box_.paragraph(&format!("{more} more warnings are left out."));
                 }
             });
         }

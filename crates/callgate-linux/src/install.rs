@@ -1,16 +1,21 @@
-//! Installs filters.
+//! Installs filters, within the kernel's limit on the total length of the filters of a thread.
+//!
+//! The kernel counts instructions of eBPF, into which it translates every filter on installation, plus four for each
+//! filter that is already installed.
+//!
+//! Sources: `kernel/seccomp.c`, `seccomp_attach_filter` (`MAX_INSNS_PER_PATH` and the four);
+//! `net/core/filter.c`, `bpf_convert_filter` (the translation since Linux 4.14; before, a few
+//! jumps took one instruction more). With `net.core.bpf_jit_harden` constants are blinded, and programs get longer.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use callgate::{Proved, needs_listener};
-use callgate_core::Program;
+use callgate_bpf::FilterFlags;
+use callgate_core::{Insn, Op, Program};
 use libc::sock_filter;
 
-use crate::budget::MAX_INSNS_PER_THREAD;
 use crate::sys;
 use crate::thread_status::ThreadStatus;
-use callgate_bpf::FilterFlags;
 
 /// Why a filter with USER_NOTIF is not installed.
 const NOTIFIES: &str = "this filter notifies a listener (USER_NOTIF), and without one the kernel fails these syscalls with \
@@ -204,104 +209,142 @@ impl InstallError {
 
     /// What to do about it.
     pub fn help(&self) -> String {
+        self.texts().1
+    }
+
+    /// What is wrong, and what to do about it.
+    fn texts(&self) -> (String, String) {
+        let texts = |message: &str, help: &str| (message.to_owned(), help.to_owned());
+        let sandbox = |denied: &str| {
+            format!(
+                "the filter of a sandbox around this process may deny {denied}; check the policy of the sandbox"
+            )
+        };
         match &self.kind {
-            InstallErrorKind::NeedsListener => {
-                "omit the flag, or install the filter from a program that has a listener"
-                    .into()
-            }
-            InstallErrorKind::Notifies => {
+            InstallErrorKind::NeedsListener => texts(
+                "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV needs a listener, and this filter has none",
+                "omit the flag, or install the filter from a program that has a listener",
+            ),
+            InstallErrorKind::Notifies => texts(
+                NOTIFIES,
                 "give its instructions to seccomp(2) with SECCOMP_FILTER_FLAG_NEW_LISTENER, which returns the listener, or \
-                 use another action"
-                    .into()
+                 use another action",
+            ),
+            InstallErrorKind::NoNewPrivs(why) => texts(
+                &format!("no_new_privs cannot be set: {}", sys::error_text(why)),
+                "use Linux 3.5 or later",
+            ),
+            InstallErrorKind::Thread(thread) => texts(
+                &format!(
+                    "thread {thread} of this process has a filter of its own, so the filter cannot be installed in all \
+                     threads"
+                ),
+                "install the filter before starting threads, or without SECCOMP_FILTER_FLAG_TSYNC",
+            ),
+            InstallErrorKind::NoSeccomp => texts(
+                "this kernel has no seccomp filters",
+                "use a kernel with CONFIG_SECCOMP_FILTER (zgrep SECCOMP /proc/config.gz)",
+            ),
+            InstallErrorKind::NoSyscall(flags) => texts(
+                &format!(
+                    "the flags {flags} need seccomp(2), which this kernel lacks (it came with Linux 3.17) or a sandbox \
+                     denies"
+                ),
+                "omit the flags; prctl(2) works without them",
+            ),
+            InstallErrorKind::UnknownFlags(flags) => {
+                let flag =
+                    |(_, name, since)| format!("SECCOMP_FILTER_FLAG_{name} (since Linux {since})");
+                let flags: Vec<String> = flags.each().map(flag).collect();
+                let message = format!("this kernel does not know {}", flags.join(", "));
+                texts(&message, "omit these flags, or use a newer kernel")
             }
-            InstallErrorKind::NoNewPrivs(_) => "use Linux 3.5 or later".into(),
-            InstallErrorKind::Thread(_) => {
-                "install the filter before starting threads, or without SECCOMP_FILTER_FLAG_TSYNC"
-                    .into()
+            InstallErrorKind::Program(why) => texts(
+                &format!("the kernel refuses the program: {}", sys::error_text(why)),
+                "please report this with the program (callgate disasm)",
+            ),
+            InstallErrorKind::Privileges(why) => texts(
+                &format!(
+                    "the kernel requires no_new_privs or CAP_SYS_ADMIN, although no_new_privs is set: {}",
+                    sys::error_text(why)
+                ),
+                &sandbox("it"),
+            ),
+            InstallErrorKind::Memory { insns, installed } => {
+                let installed = match installed {
+                    Some(1) => "; 1 filter is already installed".to_owned(),
+                    Some(number) => format!("; {number} filters are already installed"),
+                    None => String::new(),
+                };
+                texts(
+                    &format!(
+                        "no room for another {insns} instructions: all filters of a thread together have at most \
+                         {MAX_INSNS_PER_THREAD}, counted as eBPF{installed}"
+                    ),
+                    "install fewer filters, or merge them into one; `grep Seccomp_filters /proc/self/status` counts them",
+                )
             }
-            InstallErrorKind::NoSeccomp => {
-                "use a kernel with CONFIG_SECCOMP_FILTER (zgrep SECCOMP /proc/config.gz)".into()
+            InstallErrorKind::Other(why) => {
+                let message = format!("the filter cannot be installed: {}", sys::error_text(why));
+                match why.raw_os_error() {
+                    Some(libc::EPERM) => texts(&message, &sandbox("seccomp(2)")),
+                    _ => texts(&message, "see seccomp(2) for the meaning of this error"),
+                }
             }
-            InstallErrorKind::NoSyscall(_) => {
-                "omit the flags; prctl(2) works without them".into()
-            }
-            InstallErrorKind::UnknownFlags(_) => {
-                "omit these flags, or use a newer kernel".into()
-            }
-            InstallErrorKind::Program(_) => {
-                "please report this with the program (callgate disasm)".into()
-            }
-            InstallErrorKind::Privileges(_) => {
-                "the filter of a sandbox around this process may deny it; check the policy of the sandbox".into()
-            }
-            InstallErrorKind::Memory { .. } => {
-                "install fewer filters, or merge them into one; `grep Seccomp_filters \
-                 /proc/self/status` counts them"
-                    .into()
-            }
-            InstallErrorKind::Other(why) if why.raw_os_error() == Some(libc::EPERM) => {
-                "the filter of a sandbox around this process may deny seccomp(2); check the policy of the sandbox"
-                    .into()
-            }
-            InstallErrorKind::Other(_) => "see seccomp(2) for the meaning of this error".into(),
         }
     }
 }
 
 impl fmt::Display for InstallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            InstallErrorKind::NeedsListener => f.write_str(
-                "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV needs a listener, and this filter has none",
-            ),
-            InstallErrorKind::Notifies => f.write_str(NOTIFIES),
-            InstallErrorKind::NoNewPrivs(why) => {
-                write!(f, "no_new_privs cannot be set: {}", sys::error_text(why))
-            }
-            InstallErrorKind::Thread(thread) => write!(
-                f,
-                "thread {thread} of this process has a filter of its own, so the filter cannot be \
-                 installed in all threads"
-            ),
-            InstallErrorKind::NoSeccomp => f.write_str("this kernel has no seccomp filters"),
-            InstallErrorKind::NoSyscall(flags) => write!(
-                f,
-                "the flags {flags} need seccomp(2), which this kernel lacks (it came with Linux 3.17) \
-                 or a sandbox denies"
-            ),
-            InstallErrorKind::UnknownFlags(flags) => {
-                f.write_str("this kernel does not know ")?;
-                for (i, (_, name, since)) in flags.each().enumerate() {
-                    let comma = if i > 0 { ", " } else { "" };
-                    write!(f, "{comma}SECCOMP_FILTER_FLAG_{name} (since Linux {since})")?;
-                }
-                Ok(())
-            }
-            InstallErrorKind::Program(why) => {
-                write!(f, "the kernel refuses the program: {}", sys::error_text(why))
-            }
-            InstallErrorKind::Privileges(why) => write!(
-                f,
-                "the kernel requires no_new_privs or CAP_SYS_ADMIN, although no_new_privs is set: {}",
-                sys::error_text(why)
-            ),
-            InstallErrorKind::Memory { insns, installed } => {
-                write!(
-                    f,
-                    "no room for another {insns} instructions: all filters of a thread together have at \
-                     most {MAX_INSNS_PER_THREAD}, counted as eBPF"
-                )?;
-                match installed {
-                    Some(1) => f.write_str("; 1 filter is already installed"),
-                    Some(number) => write!(f, "; {number} filters are already installed"),
-                    None => Ok(()),
-                }
-            }
-            InstallErrorKind::Other(why) => {
-                write!(f, "the filter cannot be installed: {}", sys::error_text(why))
-            }
-        }
+        f.write_str(&self.texts().0)
     }
 }
 
 impl std::error::Error for InstallError {}
+
+/// The maximum for all filters of a thread together (`MAX_INSNS_PER_PATH`).
+pub const MAX_INSNS_PER_THREAD: usize = 32_768;
+
+/// Added for each filter but the newest.
+const PER_FILTER: usize = 4;
+
+/// Instructions that the kernel puts before every program: it clears two registers and copies a third.
+const PROLOGUE: usize = 3;
+
+/// The number of eBPF instructions to which the kernel translates a program.
+///
+/// ```
+/// use callgate::Verdict;
+/// use callgate_core::{Insn, Op, Program};
+///
+/// let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)])?;
+/// assert_eq!(callgate_linux::kernel_insns(&program), 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn kernel_insns(program: &Program) -> usize {
+    PROLOGUE + program.iter().map(translated).sum::<usize>()
+}
+
+/// How much of [`MAX_INSNS_PER_THREAD`] filters use, given the number of eBPF instructions of each.
+pub fn budget_used(kernel_insns: impl IntoIterator<Item = usize>) -> usize {
+    let counted = kernel_insns.into_iter().map(|insns| insns + PER_FILTER);
+    counted.sum::<usize>().saturating_sub(PER_FILTER)
+}
+
+/// The number of eBPF instructions for one instruction.
+fn translated(insn: &Insn) -> usize {
+    match insn.op {
+        Op::RetK => 2,
+        // Returns 0 if X is zero: three instructions and the return.
+        Op::DivX => 5,
+        op if op.is_branch() => {
+            // A constant above the signed 32-bit range needs a register.
+            let constant = matches!(op, Op::JeqK | Op::JgtK | Op::JgeK | Op::JsetK);
+            let wide = usize::from(constant && insn.k > i32::MAX as u32);
+            let inverted = insn.jt == 0 && !matches!(op, Op::JsetK | Op::JsetX);
+            wide + if insn.jf == 0 || inverted { 1 } else { 2 }
+        }
+        _ => 1,
+    }
+}

@@ -15,7 +15,7 @@
 //! [`Worker`] fork. A filter applies to the thread that installed it (with [`FilterFlags::TSYNC`] to all threads)
 //! and to everything that thread starts; it cannot be removed.
 //!
-//! `unsafe` code: `sys.rs`, `shared_words.rs`, `worker.rs`, `probe/child.rs` and `dump/tracee.rs`.
+//! `unsafe` code: `sys.rs`, `worker.rs`, `probe/ask.rs` and `dump/tracee.rs`.
 //!
 //! ```no_run
 //! use callgate_bpf::FilterFlags;
@@ -38,27 +38,23 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("seccomp exists only on Linux");
 
-mod budget;
 mod command;
 mod dump;
 mod install;
 pub mod kernel;
 mod probe;
-mod shared_words;
 pub mod sys;
 mod thread_status;
 mod worker;
 
-pub use budget::{MAX_INSNS_PER_THREAD, budget_used, kernel_insns};
 pub use callgate_bpf::FilterFlags;
 pub use command::{Command, CommandError, ExecError};
 pub use dump::{Dump, DumpError, InstalledFilter, dump};
 pub use install::{
-    InstallError, install, install_unproved, install_unproved_stack,
-    install_unproved_stack_in_all_threads,
+    InstallError, MAX_INSNS_PER_THREAD, budget_used, install, install_unproved,
+    install_unproved_stack, install_unproved_stack_in_all_threads, kernel_insns,
 };
 pub use probe::{Marked, ProbeAnswer, ProbeError, is_never_filtered, probe};
-pub use shared_words::SharedWords;
 pub use sys::{Disposition, error_text};
 pub use thread_status::{SeccompMode, ThreadStatus};
-pub use worker::Worker;
+pub use worker::{SharedWords, Worker};

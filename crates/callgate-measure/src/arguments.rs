@@ -110,41 +110,31 @@ pub(crate) fn check(
     args: &[u64; 6],
     empty: u64,
 ) -> Result<(), UnsafeArguments> {
-    let refused = |why| Err(UnsafeArguments { syscall: name, args: *args, why });
-    match rule {
+    let mut pointers = pointers(name).filter(|slot| !is_never_mapped(args[*slot]));
+    let why = match rule {
         // Some operations of it need no ring (`io_uring_register_blind`).
         Rule::Descriptors(_)
             if name == "io_uring_register" && args[0] as i32 == -1 && args != usual =>
         {
-            refused(Why::Other("with the descriptor -1, it does not need a ring; give another one"))
+            Some(Why::Other("with the descriptor -1, it does not need a ring; give another one"))
         }
-        Rule::Descriptors(count) => match (0..*count).find(|slot| !is_descriptor(args[*slot])) {
-            Some(slot) => refused(Why::Descriptor(slot)),
-            None => Ok(()),
-        },
+        Rule::Descriptors(count) => {
+            (0..*count).find(|slot| !is_descriptor(args[*slot])).map(Why::Descriptor)
+        }
         Rule::Paths => {
-            let paths = (0..6).filter(|slot| usual[*slot] == empty);
+            let mut paths = (0..6).filter(|slot| usual[*slot] == empty);
             let is_path = |arg: u64| arg != empty && !is_never_mapped(arg);
-            match paths.into_iter().find(|slot| is_path(args[*slot])) {
-                Some(slot) => refused(Why::Path(slot)),
-                None if means_current_directory(name, args) => refused(Why::EmptyPath),
-                None => Ok(()),
-            }
+            let path = paths.find(|slot| is_path(args[*slot])).map(Why::Path);
+            path.or_else(|| means_current_directory(name, args).then_some(Why::EmptyPath))
         }
-        Rule::Numbers => match pointers(name).find(|slot| !is_never_mapped(args[*slot])) {
-            Some(slot) => refused(Why::Pointer(slot)),
-            None => Ok(()),
-        },
-        Rule::Special(condition) => match pointers(name)
-            .filter(|slot| args[*slot] != usual[*slot])
-            .find(|slot| !is_never_mapped(args[*slot]))
-        {
-            Some(slot) => refused(Why::Pointer(slot)),
-            None => condition(args).or_else(refused),
-        },
-        Rule::Fixed if args == usual => Ok(()),
-        Rule::Fixed => refused(Why::Other("with others it has an effect")),
-    }
+        Rule::Numbers => pointers.next().map(Why::Pointer),
+        Rule::Special(condition) => {
+            let pointer = pointers.find(|slot| args[*slot] != usual[*slot]);
+            pointer.map(Why::Pointer).or_else(|| condition(args).err())
+        }
+        Rule::Fixed => (args != usual).then_some(Why::Other("with others it has an effect")),
+    };
+    why.map_or(Ok(()), |why| Err(UnsafeArguments { syscall: name, args: *args, why }))
 }
 
 /// The arguments that are pointers.
@@ -190,29 +180,23 @@ pub(crate) fn special(name: &str) -> Rule {
             Rule::Fixed
         }
         "brk" => Rule::Special(|args| {
-            let why = "it would move the end of the heap; give 0";
-            if is_never_mapped(args[0]) { Ok(()) } else { Err(Why::Other(why)) }
+            only(is_never_mapped(args[0]), "it would move the end of the heap; give 0")
         }),
-        "poll" => Rule::Special(|args| match args[1] as u32 > 0 || args[2] as u32 == 0 {
-            true => Ok(()),
-            false => Err(Why::Poll),
+        "poll" => Rule::Special(|args| {
+            (args[1] as u32 > 0 || args[2] as u32 == 0).then_some(()).ok_or(Why::Poll)
         }),
         "ppoll" => Rule::Special(|args| ends(args[1] as u32 > 0 || args[2] != 0)),
         "select" => Rule::Special(|args| ends((args[0] as i32) < 0 || args[4] != 0)),
         "pselect6" => Rule::Special(|args| ends((args[0] as i32) < 0 || args[4] != 0)),
         "mmap" => Rule::Special(|args| {
             let is_file = args[3] & libc::MAP_ANONYMOUS as u64 == 0 && is_descriptor(args[4]);
-            if is_file {
-                Ok(())
-            } else {
-                Err(Why::Other("it would map memory; omit MAP_ANONYMOUS"))
-            }
+            only(is_file, "it would map memory; omit MAP_ANONYMOUS")
         }),
         "munmap" | "mprotect" | "mremap" | "madvise" | "msync" | "mincore" => {
             Rule::Special(|args| {
                 let why = "it would change the memory of the process; give an address that is not a \
                            multiple of 4096, such as 1";
-                if args[0] % 4096 != 0 { Ok(()) } else { Err(Why::Other(why)) }
+                only(args[0] % 4096 != 0, why)
             })
         }
         "socket" | "socketpair" => Rule::Special(socket),
@@ -221,12 +205,11 @@ pub(crate) fn special(name: &str) -> Rule {
             let (thread, sighand) = (libc::CLONE_THREAD as u64, libc::CLONE_SIGHAND as u64);
             let is_invalid = flags & thread != 0 && flags & sighand == 0;
             let why = "it would start a process; add CLONE_THREAD without CLONE_SIGHAND, which is invalid";
-            if is_invalid { Ok(()) } else { Err(Why::Other(why)) }
+            only(is_invalid, why)
         }),
         "kill" | "tkill" => Rule::Special(|args| signal(args[0], args[1])),
         "tgkill" => Rule::Special(|args| {
-            let is_absent = args[0] as i32 > LAST_PROCESS;
-            signal(if is_absent { args[0] } else { args[1] }, args[2])
+            signal(if is_absent(args[0]) { args[0] } else { args[1] }, args[2])
         }),
         "setpgid" | "sched_setaffinity" | "sched_setscheduler" | "sched_setparam" => {
             Rule::Special(|args| absent(args[0]))
@@ -235,47 +218,39 @@ pub(crate) fn special(name: &str) -> Rule {
             0 => Err(Why::Other("it would trace the process itself")),
             _ => absent(args[1]),
         }),
-        "seccomp" => Rule::Special(|args| match args[0] as u32 {
-            0 => Err(Why::Other("it would install a filter")),
-            _ => Ok(()),
-        }),
-        "arch_prctl" => Rule::Special(|args| match args[0] {
+        "seccomp" => Rule::Special(|args| only(args[0] as u32 != 0, "it would install a filter")),
+        "arch_prctl" => Rule::Special(|args| {
             // ARCH_GET_FS, ARCH_GET_GS; the default.
-            0x1003 | 0x1004 | 0x7ff if is_never_mapped(args[1]) => Ok(()),
-            _ => Err(Why::Other(
-                "it would change the process; give ARCH_GET_FS or ARCH_GET_GS, and 0",
-            )),
+            let only_reads = matches!(args[0], 0x1003 | 0x1004 | 0x7ff);
+            let why = "it would change the process; give ARCH_GET_FS or ARCH_GET_GS, and 0";
+            only(only_reads && is_never_mapped(args[1]), why)
         }),
         "prctl" => Rule::Special(prctl),
         _ => Rule::Numbers,
     }
 }
 
+/// Refuses arguments for a reason, unless a condition holds.
+fn only(condition: bool, why: &'static str) -> Result<(), Why> {
+    condition.then_some(()).ok_or(Why::Other(why))
+}
+
 fn ends(is_short: bool) -> Result<(), Why> {
-    match is_short {
-        true => Ok(()),
-        false => {
-            Err(Why::Other("it would wait; give 1 as the timeout, which is an invalid address"))
-        }
-    }
+    only(is_short, "it would wait; give 1 as the timeout, which is an invalid address")
+}
+
+fn is_absent(process: u64) -> bool {
+    process as i32 > LAST_PROCESS
 }
 
 fn absent(process: u64) -> Result<(), Why> {
-    match process as i32 > LAST_PROCESS {
-        true => Ok(()),
-        false => Err(Why::Other(
-            "it would act on a process; give one that does not exist, such as 0x7fffffff",
-        )),
-    }
+    let why = "it would act on a process; give one that does not exist, such as 0x7fffffff";
+    only(is_absent(process), why)
 }
 
 fn signal(process: u64, signal: u64) -> Result<(), Why> {
-    match absent(process) {
-        Err(_) if signal as u32 != 0 => Err(Why::Other(
-            "it would send a signal; give signal 0, or a process that does not exist, such as 0x7fffffff",
-        )),
-        _ => Ok(()),
-    }
+    let why = "it would send a signal; give signal 0, or a process that does not exist, such as 0x7fffffff";
+    only(signal as u32 == 0 || is_absent(process), why)
 }
 
 /// Other families and protocols could load kernel modules. A valid socket is created and at once released, because it gets
@@ -290,12 +265,8 @@ fn socket(args: &[u64; 6]) -> Result<(), Why> {
         libc::AF_INET | libc::AF_INET6 => is_usual && protocol == 0,
         _ => false,
     };
-    match is_invalid || is_built_in {
-        true => Ok(()),
-        false => {
-            Err(Why::Other("it could load a kernel module; give the type 15, which is invalid"))
-        }
-    }
+    let why = "it could load a kernel module; give the type 15, which is invalid";
+    only(is_invalid || is_built_in, why)
 }
 
 /// Options that only return a number, and names at addresses that are never mapped.
@@ -314,12 +285,10 @@ fn prctl(args: &[u64; 6]) -> Result<(), Why> {
     const POINTERS: [i32; 4] =
         [libc::PR_SET_NAME, libc::PR_GET_NAME, libc::PR_GET_PDEATHSIG, libc::PR_GET_TID_ADDRESS];
     let option = args[0] as i32;
-    match NUMBERS.contains(&option) || POINTERS.contains(&option) && is_never_mapped(args[1]) {
-        true => Ok(()),
-        false => Err(Why::Other(
-            "it would change the process; give an option that only returns a number",
-        )),
-    }
+    only(
+        NUMBERS.contains(&option) || POINTERS.contains(&option) && is_never_mapped(args[1]),
+        "it would change the process; give an option that only returns a number",
+    )
 }
 
 #[cfg(test)]

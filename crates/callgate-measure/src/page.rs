@@ -28,7 +28,7 @@ pub fn sections(report: &Report) -> Vec<PageSection> {
                 "executed",
                 "uncached",
             ];
-            table(body, &titles, |table| {
+            body.table("", &titles, |table| {
                 report.aggregates.iter().for_each(|one| row(table, &of_aggregate(one)));
             });
         })
@@ -58,7 +58,7 @@ pub fn figures(section: &Section) -> Markup {
     Markup::of(|body| {
         body.append(&bars(section));
         body.append(&boxes(section));
-        table(body, &TITLES, |table| {
+        body.table("", &TITLES, |table| {
             section.rows.iter().enumerate().for_each(|(at, own)| row(table, &of_row(own, at == 0)));
         });
         let noise = section.noise;
@@ -66,11 +66,11 @@ pub fn figures(section: &Section) -> Markup {
             "Noise: two identical children without filter differ by {:.2} ns ({:.2} … {:.2}).",
             noise.median, noise.low, noise.high
         );
-        body.leaf("p", &[], &noise);
+        body.paragraph(&noise);
         if section.rows.iter().any(Row::is_denied) {
             let why = "The kernel does not execute a denied call, so the difference from no filter is not the cost of the \
                        filter: compare the times of denied calls only with each other.";
-            body.leaf("p", &[], why);
+            body.paragraph(why);
         }
     })
 }
@@ -86,18 +86,6 @@ pub fn warnings(noisy: Option<&str>, is_interrupted: bool, printed: &[Warning]) 
         help: String::new(),
     });
     own.chain(printed.iter().cloned()).collect()
-}
-
-/// A table of figures, which is scrolled if it is wider than the window.
-pub fn table(body: &mut Markup, titles: &[&str], rows: impl FnOnce(&mut Markup)) {
-    body.element("div", &[("class", "wide")], |wide| {
-        wide.element("table", &[], |table| {
-            table.element("tr", &[], |tr| {
-                titles.iter().for_each(|title| tr.leaf("th", &[("scope", "col")], title));
-            });
-            rows(table);
-        });
-    });
 }
 
 /// A row of a table.

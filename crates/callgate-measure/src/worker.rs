@@ -95,35 +95,27 @@ pub(crate) fn measure(
     let words = worker.words();
     let (start, mut pause) = (Instant::now(), Duration::from_micros(200));
     loop {
-        match words[STATE].load(Ordering::Acquire) {
-            0 => {}
+        let state = words[STATE].load(Ordering::Acquire);
+        let place = words[PLACE].load(Ordering::Acquire) as usize;
+        let why = || io::Error::from_raw_os_error(words[WHY].load(Ordering::Acquire) as i32);
+        let kind = match state {
+            0 => None,
             DONE => break,
-            NO_CLOCK => return Err(failed(Kind::NoClock)),
-            NO_MEMORY => return Err(failed(Kind::NoMemory)),
-            NO_THREAD => return Err(failed(Kind::NoThread)),
-            DESCRIPTORS => return Err(failed(Kind::Descriptors)),
-            TOO_SLOW => {
-                let body = words[PLACE].load(Ordering::Acquire) as usize;
-                return Err(failed(Kind::TooSlow { body }));
-            }
-            NO_SOCKET => {
-                let why = words[WHY].load(Ordering::Acquire) as i32;
-                return Err(failed(Kind::NoSocket(io::Error::from_raw_os_error(why))));
-            }
-            NOT_PINNED => return Err(failed(Kind::NotPinned(batches.cpu.unwrap_or_default()))),
-            _ => {
-                let filter = words[PLACE].load(Ordering::Acquire) as usize;
-                let why = words[WHY].load(Ordering::Acquire) as i32;
-                return Err(failed(Kind::Refused {
-                    filter,
-                    why: io::Error::from_raw_os_error(why),
-                }));
-            }
+            NO_CLOCK => Some(Kind::NoClock),
+            NO_MEMORY => Some(Kind::NoMemory),
+            NO_THREAD => Some(Kind::NoThread),
+            DESCRIPTORS => Some(Kind::Descriptors),
+            TOO_SLOW => Some(Kind::TooSlow { body: place }),
+            NO_SOCKET => Some(Kind::NoSocket(why())),
+            NOT_PINNED => Some(Kind::NotPinned(batches.cpu.unwrap_or_default())),
+            _ => Some(Kind::Refused { filter: place, why: why() }),
+        };
+        if let Some(kind) = kind {
+            return Err(failed(kind));
         }
         if interrupt::is_requested() {
             return Ok(None);
         }
-        let place = words[PLACE].load(Ordering::Acquire) as usize;
         if worker.has_ended().map_err(|why| failed(Kind::NoProcess(why)))?.is_some() {
             return Err(failed(Kind::Died { body: place }));
         }

@@ -28,13 +28,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod attach;
 mod bpf;
-mod caveat;
 mod error;
-mod method;
 mod note;
-mod outcome;
 mod ptrace;
 mod record;
 mod running;
@@ -43,15 +39,10 @@ mod signals;
 mod start;
 mod tally;
 mod tracer;
-mod wait_timer;
-mod wake_event;
 
-pub use attach::attach_to;
 pub use error::RecordError;
-pub use method::RecordMethod;
-pub use note::Note;
-pub use outcome::{Recorded, ended_by, exit_status};
-pub use record::{record, record_to};
+pub use note::{Note, RecordMethod};
+pub use record::{attach_to, record, record_to};
 pub use running::{AttachTarget, Cgroup, RunningProcess, TargetError};
-pub use save::{ExecutableRecording, Save};
+pub use save::{ExecutableRecording, Recorded, Save, ended_by, exit_status};
 pub use tally::{MAX_EXECUTABLES, MAX_SYSCALLS};

@@ -1,15 +1,17 @@
-//! Records a command by the first method that works.
+//! Records a command by the first method that works, or processes that run already.
+
+use std::time::{Duration, Instant};
 
 use callgate_linux::Command;
 
-use crate::bpf;
+use crate::bpf::{self, Attached};
 use crate::error::{RecordError, RecordErrorKind};
-use crate::method::RecordMethod;
-use crate::note::Note;
-use crate::outcome::{Outcome, Recorded, exit_status};
-use crate::ptrace::{self, SyscallReports};
-use crate::save::{Counts, Nowhere, Parts, RunDescription, Save};
-use crate::signals::one_at_a_time;
+use crate::note::{Note, RecordMethod};
+use crate::ptrace;
+use crate::running::AttachTarget;
+use crate::save::{Nowhere, Outcome, Parts, Recorded, RunDescription, Save, exit_status};
+use crate::signals::{Signals, one_at_a_time};
+use crate::start::Mark;
 
 /// Records a command by the first of these methods that works.
 ///
@@ -58,10 +60,8 @@ pub fn record_to(
             RecordMethod::Tracepoint => bpf::Recorder::new(splits)
                 .map_err(|why| RecordErrorKind::Tracepoint(why).into())
                 .and_then(|recorder| recorder.record(command, parts)),
-            RecordMethod::Listener => {
-                ptrace::record(command, SyscallReports::Notifications, splits, parts)
-            }
-            RecordMethod::Stops => ptrace::record(command, SyscallReports::Stops, splits, parts),
+            RecordMethod::Listener => ptrace::record(command, Mark::Listener, splits, parts),
+            RecordMethod::Stops => ptrace::record(command, Mark::Stops, splits, parts),
         };
         match &result {
             Err(RecordError { kind: RecordErrorKind::Tracepoint(why) }) => {
@@ -71,25 +71,56 @@ pub fn record_to(
             _ => break,
         }
     }
-    let Outcome { tallies, status, processes, threads, time, cost, mut notes, signals } = result?;
-    if status.is_none() {
-        notes.push(Note::UnknownStatus);
+    let mut outcome = result?;
+    if outcome.status.is_none() {
+        outcome.notes.push(Note::UnknownStatus);
     }
-    let counts = Counts { processes, threads };
+    Ok(Recorded { why_not_tracepoint, ..finish(outcome, &description, save) })
+}
+
+/// Records running processes and everything that they start, by the tracepoint method, for this long or until a signal
+/// arrives or the last of them has ended. The processes are not stopped and do not notice it.
+///
+/// The recording lacks the syscalls before and after, which a caveat says; it has those in which threads waited when
+/// it started. Of a cgroup, processes that enter from outside are recorded from their `execve` on, such as
+/// those of `docker exec`. A process that leaves the cgroup is still recorded.
+///
+/// # Errors
+/// If the target has no processes or another PID namespace, or if the method does not work here.
+pub fn attach_to(
+    target: &AttachTarget,
+    limit: Option<Duration>,
+    save: &mut dyn Save,
+) -> Result<Recorded, RecordError> {
+    let _turn = one_at_a_time();
+    let signals = Signals::end_recording();
+    let command = target.command(save.keeps_arguments());
+    let attached = Attached::new(target, save.wants_executables())?;
+    let method = RecordMethod::Tracepoint;
+    let attached_to = (!target.is_starting()).then(|| (target.to_string(), Instant::now()));
+    let description = RunDescription { method, command, attached: attached_to };
+    let parts = Parts::new(&mut *save, description.clone());
+    let outcome = attached.record(limit, parts, signals);
+    Ok(finish(outcome, &description, save))
+}
+
+/// Saves the whole recording.
+fn finish(outcome: Outcome, description: &RunDescription, save: &mut dyn Save) -> Recorded {
+    let Outcome { tallies, status, time, cost, notes, signals } = outcome;
     let caveats: Vec<_> = notes.iter().map(Note::caveat).collect();
-    let status_byte = status.map(exit_status);
-    let (recording, executables) = description.recordings(tallies, counts, status_byte, &caveats);
+    let (recording, executables) =
+        description.recordings(tallies, status.map(exit_status), &caveats);
     signals.wait_for_saving();
     save.whole(&recording, &executables);
     drop(signals);
-    Ok(Recorded {
+    Recorded {
         recording,
         executables,
         method: description.method,
-        why_not_tracepoint,
+        why_not_tracepoint: None,
         status: status.unwrap_or(0),
         time,
         cost_per_syscall: cost,
         notes,
-    })
+    }
 }

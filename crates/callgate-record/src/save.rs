@@ -1,4 +1,4 @@
-//! Saves recordings: parts while the command runs, and the whole at its end.
+//! Results of recording, and how they are saved: parts while the command runs, and the whole at its end.
 //!
 //! A recorder that is killed (SIGKILL) loses what it has not saved. So it saves the recording so far after a
 //! second, after another second, and then at intervals that double up to a minute. An interval is at least 100
@@ -8,9 +8,11 @@
 use std::time::{Duration, Instant};
 
 use callgate_trace::recording::{Caveat, Recording, RecordingMethod, Run};
+use libc::c_int;
 
-use crate::RecordMethod;
+use crate::signals::Signals;
 use crate::tally::{Tallies, Tally};
+use crate::{Note, RecordMethod};
 
 /// Receives recordings and saves them.
 pub trait Save {
@@ -83,11 +85,11 @@ impl RunDescription {
     pub(super) fn recordings(
         &self,
         tallies: Tallies,
-        counts: Counts,
         status: Option<u8>,
         caveats: &[Caveat],
     ) -> (Recording, Vec<ExecutableRecording>) {
-        let Tallies { whole: Tally { recording: mut whole, lost }, executables, unsplit } = tallies;
+        let Tallies { whole, processes, threads, executables, unsplit, .. } = tallies;
+        let Tally { recording: mut whole, lost } = whole;
         let run = Run { lost, ..self.run(status, caveats.to_vec()) };
         let of_executable = |(path, tally): (Vec<u8>, Tally)| {
             let path = escaped(&path);
@@ -100,7 +102,6 @@ impl RunDescription {
             ExecutableRecording { path, recording }
         };
         let executables = executables.into_iter().flatten().map(of_executable).collect();
-        let Counts { processes, threads } = counts;
         whole.push_run(Run { processes: Some(processes), threads: Some(threads), ..run });
         (whole, executables)
     }
@@ -133,13 +134,6 @@ fn escaped(path: &[u8]) -> String {
         text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
     }
     text
-}
-
-/// Counters besides those of syscalls.
-#[derive(Clone, Copy)]
-pub(super) struct Counts {
-    pub(super) processes: u64,
-    pub(super) threads: u64,
 }
 
 /// Saves parts at intervals.
@@ -177,13 +171,12 @@ impl<'s> Parts<'s> {
         self.next.is_some_and(|next| Instant::now() >= next)
     }
 
-    pub(super) fn save(&mut self, mut tallies: Tallies, processes: u64, threads: u64) {
+    pub(super) fn save(&mut self, mut tallies: Tallies) {
         let start = Instant::now();
         // At least the syscall that ends the command is missing.
         tallies.whole.lost = tallies.whole.lost.saturating_add(1);
-        let counts = Counts { processes, threads };
         let (whole, executables) =
-            self.description.recordings(tallies, counts, None, &[Caveat::unfinished()]);
+            self.description.recordings(tallies, None, &[Caveat::unfinished()]);
         self.save.part(&whole, &executables);
         self.saved(start.elapsed());
     }
@@ -199,6 +192,52 @@ impl<'s> Parts<'s> {
         let pause = self.pause_after(took);
         self.next = self.next.map(|_| Instant::now() + pause);
     }
+}
+
+/// A recording, and how it was made.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The syscalls, with one run.
+    pub recording: Recording,
+    /// The recordings of executables, in the order of their paths, if [`Save::wants_executables`] is true.
+    ///
+    /// [`Save::wants_executables`]: crate::Save::wants_executables
+    pub executables: Vec<ExecutableRecording>,
+    /// The method that worked.
+    pub method: RecordMethod,
+    /// Why the tracepoint method was not used, if it was tried first.
+    pub why_not_tracepoint: Option<String>,
+    /// How the command ended, as reported by `waitpid(2)`; 0 with [`Note::UnknownStatus`].
+    pub status: i32,
+    /// From the start of the command to the end of its last process.
+    pub time: Duration,
+    /// How much recording added to the cheapest syscall, measured before the command started. If another recorder
+    /// already used the tracepoint, how much this one added to that.
+    pub cost_per_syscall: Duration,
+    /// Remarks on the run.
+    pub notes: Vec<Note>,
+}
+
+/// The exit status that a shell reports for a status of `waitpid(2)`: 128 plus the signal number for a signal.
+pub fn exit_status(status: i32) -> u8 {
+    ended_by(status).map_or(libc::WEXITSTATUS(status) as u8, |signal| 128 + signal as u8)
+}
+
+/// The signal that ended a process, if one did, from a status of `waitpid(2)`.
+pub fn ended_by(status: i32) -> Option<i32> {
+    libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status))
+}
+
+/// The result of one method.
+pub(super) struct Outcome {
+    pub(super) tallies: Tallies,
+    /// `None` if the status of the command is unknown.
+    pub(super) status: Option<c_int>,
+    pub(super) time: Duration,
+    pub(super) cost: Duration,
+    pub(super) notes: Vec<Note>,
+    /// Held until the recording is saved.
+    pub(super) signals: Signals,
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Signal handling of the recorder. `unsafe` code: the handler.
+//! Signal handling of the recorder, and how handlers and a timer end its waits. `unsafe` code: handlers, eventfd, a timer.
 //!
 //! Signals from the terminal (Ctrl-C, Ctrl-\) reach the command directly and must not end the recorder before it
 //! has written the recording. A signal that is sent to the recorder alone is forwarded to the command. When the
@@ -10,15 +10,23 @@
 //!
 //! A parent may have left SIGCHLD ignored, in which case the kernel discards the status of a child that ends. The
 //! command inherits that, as it would without a recorder; the recorder uses the default action meanwhile.
+//!
+//! Sources: eventfd(2), signal-safety(7).
+//!
+//! A signal that arrives after its effect was checked but before `waitpid(2)` starts does not interrupt the wait,
+//! and nothing else may. Unlike `ppoll(2)`, `waitpid(2)` takes no signal mask. So while a signal may end the
+//! recording, a timer interrupts the waits of this thread.
+//!
+//! Source: timer_create(2), `SIGEV_THREAD_ID`.
 
+use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use libc::{c_int, c_void, pid_t, siginfo_t};
-
-use crate::wake_event::wake;
+use libc::{c_int, c_long, c_void, pid_t, siginfo_t, timer_t};
 
 /// Signals that end a process by default and that users, tools or timers send.
 const SIGNALS: [c_int; 7] = [
@@ -161,20 +169,129 @@ extern "C" fn handle(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
     let from_a_process = unsafe { (*info).si_code } <= 0;
     // SIGALRM comes from a timer of this process, set as a limit for the command before it started the recorder.
     if from_a_process || signal == libc::SIGALRM {
-        // SAFETY: `kill` is async-signal-safe and takes numbers. `errno` belongs to this thread, and the
-        // interrupted code finds it unchanged, even if `kill` fails.
-        unsafe {
-            let errno = libc::__errno_location();
-            let before = *errno;
-            libc::kill(command, signal);
-            *errno = before;
+        // SAFETY: `kill` is async-signal-safe and takes numbers.
+        keeping_errno(|| unsafe { libc::kill(command, signal) });
+    }
+}
+
+/// Calls a function of a handler, which must be async-signal-safe. The interrupted code finds `errno` unchanged.
+fn keeping_errno<T>(call: impl FnOnce() -> T) {
+    // SAFETY: `errno` belongs to this thread.
+    unsafe {
+        let errno = libc::__errno_location();
+        let before = *errno;
+        call();
+        *errno = before;
+    }
+}
+
+/// The eventfd to which handlers write. It is never closed, because a handler may run in any thread at any time.
+static EVENT: OnceLock<OwnedFd> = OnceLock::new();
+
+/// The eventfd, created when it is needed first.
+pub(crate) fn wake_event() -> io::Result<&'static OwnedFd> {
+    if let Some(event) = EVENT.get() {
+        return Ok(event);
+    }
+    let event = new_eventfd()?;
+    Ok(EVENT.get_or_init(|| event))
+}
+
+fn new_eventfd() -> io::Result<OwnedFd> {
+    // SAFETY: takes numbers.
+    let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+    if fd == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just created it, and nothing else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Waits for [`wake`], or for this long. May end earlier.
+pub(crate) fn wait_for_wake(time: Duration) {
+    let Ok(event) = wake_event() else { return std::thread::sleep(time) };
+    let mut entry = libc::pollfd { fd: event.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let milliseconds = time.as_millis().saturating_add(1).try_into().unwrap_or(c_int::MAX);
+    let mut count = 0_u64;
+    // SAFETY: the kernel reads and writes one entry, and then writes eight bytes; the descriptor does not block.
+    unsafe {
+        if libc::poll(&raw mut entry, 1, milliseconds) > 0 {
+            libc::read(entry.fd, (&raw mut count).cast(), size_of_val(&count));
         }
+    }
+}
+
+/// Ends a wait, if there is an eventfd. Async-signal-safe.
+pub(crate) fn wake() {
+    let Some(event) = EVENT.get() else { return };
+    let one = 1_u64;
+    // SAFETY: `write` is async-signal-safe and reads eight bytes.
+    keeping_errno(|| unsafe {
+        libc::write(event.as_raw_fd(), (&raw const one).cast(), size_of_val(&one))
+    });
+}
+
+/// A signal that other code is unlikely to use. SIGALRM may be a time limit that was set for the recorder.
+fn timer_signal() -> c_int {
+    libc::SIGRTMAX() - 1
+}
+
+/// The period: how much longer a wait may take if a signal arrived just before it.
+const NANOSECONDS: c_long = 100_000_000;
+
+/// Interrupts the waits of the thread that created it, until it is dropped.
+pub(super) struct WaitTimer {
+    timer: timer_t,
+    before: libc::sigaction,
+}
+
+impl WaitTimer {
+    /// `None` if the kernel has no more timers; then a second signal may be necessary to end the recording.
+    pub(super) fn start() -> Option<WaitTimer> {
+        extern "C" fn nothing(_: c_int) {}
+        let handler = nothing as extern "C" fn(_) as libc::sighandler_t;
+        let before = set(timer_signal(), &action(handler, 0))?;
+        // SAFETY: an event of zeros is a valid value.
+        let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };
+        event.sigev_notify = libc::SIGEV_THREAD_ID;
+        event.sigev_signo = timer_signal();
+        // SAFETY: takes nothing.
+        event.sigev_notify_thread_id = unsafe { libc::gettid() };
+        let mut timer = MaybeUninit::uninit();
+        // SAFETY: both pointers are valid for the call.
+        let made = unsafe {
+            libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, timer.as_mut_ptr()) == 0
+        };
+        if !made {
+            set(timer_signal(), &before);
+            return None;
+        }
+        // SAFETY: the call succeeded, so it wrote the timer.
+        let timer = WaitTimer { timer: unsafe { timer.assume_init() }, before };
+        let period = libc::timespec { tv_sec: 0, tv_nsec: NANOSECONDS };
+        let times = libc::itimerspec { it_interval: period, it_value: period };
+        // SAFETY: the timer exists, and the kernel only reads the times.
+        unsafe { libc::timer_settime(timer.timer, 0, &raw const times, std::ptr::null_mut()) };
+        Some(timer)
+    }
+}
+
+impl Drop for WaitTimer {
+    fn drop(&mut self) {
+        // SAFETY: `start` created the timer, and only this value has its number.
+        unsafe { libc::timer_delete(self.timer) };
+        // A signal may be pending where it is blocked; ignoring it discards it.
+        set(timer_signal(), &action(libc::SIG_IGN, 0));
+        set(timer_signal(), &self.before);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io;
     use std::mem::ManuallyDrop;
+
+    use crate::tracer;
 
     use super::*;
 
@@ -208,5 +325,16 @@ mod tests {
         let signals = Signals { before: Vec::new() };
         signals.wait_for(patience);
         signals
+    }
+
+    #[test]
+    fn a_wait_for_a_running_child_is_interrupted() {
+        let mut child = std::process::Command::new("sleep").arg("20").spawn().unwrap();
+        let timer = WaitTimer::start().unwrap();
+        let waited = tracer::wait(child.id() as i32);
+        drop(timer);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(waited.unwrap_err().kind(), io::ErrorKind::Interrupted);
     }
 }

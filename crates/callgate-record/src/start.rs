@@ -115,22 +115,11 @@ impl Started {
         let start = Instant::now();
         while word.load(Ordering::Acquire) == 0 && start.elapsed() < PATIENCE {
             sys::futex_wait(word, 0, Duration::from_secs(1));
-            if self.has_ended() {
+            if tracer::has_ended(self.pid) {
                 break;
             }
         }
         word.load(Ordering::Acquire) == RECORDED
-    }
-
-    /// Whether the child has ended and was not reaped.
-    pub(super) fn has_ended(&self) -> bool {
-        // SAFETY: a structure of zeros is a valid value.
-        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-        let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        // SAFETY: the kernel writes to `info`; WNOWAIT does not reap the child.
-        let result = unsafe { libc::waitid(libc::P_PID, self.pid as u32, &raw mut info, how) };
-        // SAFETY: `waitid` wrote the process ID, or left it 0.
-        result != 0 || unsafe { info.si_pid() } != 0
     }
 
     /// Why the child did not execute the command, if it failed to.

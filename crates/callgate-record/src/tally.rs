@@ -62,6 +62,10 @@ impl Tally {
 #[derive(Clone, Default)]
 pub(super) struct Tallies {
     pub(super) whole: Tally,
+    pub(super) processes: u64,
+    pub(super) threads: u64,
+    /// How many syscalls a filter denied, as far as that is known.
+    pub(super) denied: u64,
     /// By the path that was executed; empty for all beyond [`MAX_EXECUTABLES`], and for those that are not known. `None`
     /// if they are not counted apart.
     pub(super) executables: Option<BTreeMap<Vec<u8>, Tally>>,
@@ -70,9 +74,10 @@ pub(super) struct Tallies {
 }
 
 impl Tallies {
-    /// No counters yet; whether executables are counted apart.
+    /// Those of one process that has not executed its program yet; whether executables are counted apart.
     pub(super) fn new(splits: bool) -> Tallies {
-        Tallies { executables: splits.then(BTreeMap::new), ..Tallies::default() }
+        let executables = splits.then(BTreeMap::new);
+        Tallies { executables, processes: 1, threads: 1, ..Tallies::default() }
     }
 
     /// The counters of an executable, if they are counted apart.

@@ -142,12 +142,23 @@ pub(super) fn next() -> io::Result<Option<(pid_t, c_int)>> {
 
 /// Waits until a child has ended, without reaping it: its process ID stays its own.
 pub(super) fn wait_for_end(pid: pid_t) -> io::Result<()> {
+    look(pid, libc::WEXITED | libc::WNOWAIT | libc::__WALL | libc::__WNOTHREAD).map(drop)
+}
+
+/// Whether a child has ended and was not reaped.
+pub(super) fn has_ended(pid: pid_t) -> bool {
+    let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    !look(pid, how).is_ok_and(|(who, _)| who == 0)
+}
+
+/// What has changed for a child, by waitid(2): its ID, or 0 if nothing has changed, and its status.
+fn look(pid: pid_t, how: c_int) -> io::Result<(pid_t, c_int)> {
     // SAFETY: a structure of zeros is a valid value.
     let mut info: siginfo_t = unsafe { std::mem::zeroed() };
-    let how = libc::WEXITED | libc::WNOWAIT | libc::__WALL | libc::__WNOTHREAD;
     // SAFETY: the kernel writes to `info`.
     match unsafe { libc::waitid(libc::P_PID, pid as u32, &raw mut info, how) } {
-        0 => Ok(()),
+        // SAFETY: `waitid` wrote both, or left them 0.
+        0 => Ok(unsafe { (info.si_pid(), info.si_status()) }),
         _ => Err(io::Error::last_os_error()),
     }
 }
@@ -193,14 +204,8 @@ pub(super) fn is_sent(info: &siginfo_t) -> bool {
 
 /// The signal for which a tracee has stopped, 0 for another reason; `None` if it has not stopped. Does not reap it.
 pub(super) fn signal_of_stop(pid: pid_t) -> Option<c_int> {
-    // SAFETY: a structure of zeros is a valid value.
-    let mut info: siginfo_t = unsafe { std::mem::zeroed() };
-    let how = libc::WSTOPPED | libc::WNOHANG | libc::__WALL;
-    // SAFETY: the kernel writes to `info`.
-    let result = unsafe { libc::waitid(libc::P_PID, pid as u32, &raw mut info, how) };
-    // SAFETY: `waitid` wrote both, or left them 0.
-    let (who, status) = unsafe { (info.si_pid(), info.si_status()) };
-    (result == 0 && who != 0).then_some(if status >> 8 == 0 { status } else { 0 })
+    let (who, status) = look(pid, libc::WSTOPPED | libc::WNOHANG | libc::__WALL).ok()?;
+    (who != 0).then_some(if status >> 8 == 0 { status } else { 0 })
 }
 
 /// The registers of a stopped tracee that describe its syscall.

@@ -37,8 +37,6 @@ mod error;
 mod outcome;
 mod policy;
 mod program;
-#[cfg(any(test, feature = "random"))]
-pub mod random;
 mod script;
 #[cfg(test)]
 mod tests;

@@ -24,19 +24,28 @@
 //! ```
 //!
 //! In `Cargo.toml` such a test has `harness = false`.
+//!
+//! All random policies, programs and texts of tests are in [`random`]; as WebAssembly, this crate has only what needs no
+//! operating system.
 #![forbid(unsafe_code)]
 
+#[cfg(target_os = "linux")]
 pub mod filetest;
+#[cfg(target_os = "linux")]
 mod harness;
 pub mod hostile;
 pub mod languages;
+#[cfg(target_os = "linux")]
 mod need;
 pub mod processor_time;
 pub mod random;
 pub mod reader;
 mod thorough;
 
+#[cfg(target_os = "linux")]
 pub use harness::{name_in, run, run_waiting, test};
+#[cfg(target_os = "linux")]
 pub use libtest_mimic::Trial;
+#[cfg(target_os = "linux")]
 pub use need::{Need, Skip, TestResult, needs_program, needs_root};
 pub use thorough::is_thorough;

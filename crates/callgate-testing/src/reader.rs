@@ -21,13 +21,36 @@ fn joined<'m>(messages: impl Iterator<Item = &'m Diagnostic>) -> String {
     lines.join("\n")
 }
 
-/// Checks the messages about each of these texts.
+/// The texts of a table and the messages about them. Each text has a line, and its messages follow with four blanks before
+/// them. A text in quotes, and all messages, may have the escapes `\n`, `\r`, `\t` and `\0`.
+pub fn cases(table: &str) -> Vec<(String, String)> {
+    let unescaped = |text: &str| {
+        let escapes = [("\\n", "\n"), ("\\r", "\r"), ("\\t", "\t"), ("\\0", "\0")];
+        escapes.iter().fold(text.to_owned(), |text, (escape, c)| text.replace(escape, c))
+    };
+    let mut cases: Vec<(String, String)> = Vec::new();
+    for line in table.lines().skip(1) {
+        match (line.strip_prefix("    "), cases.last_mut()) {
+            (Some(message), Some((_, messages))) => {
+                let separator = if messages.is_empty() { "" } else { "\n" };
+                *messages += &format!("{separator}{}", unescaped(message));
+            }
+            _ => {
+                let quoted = line.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+                cases.push((quoted.map_or(line.to_owned(), unescaped), String::new()));
+            }
+        }
+    }
+    cases
+}
+
+/// Checks the messages about each text of a table ([`cases`]).
 ///
 /// # Panics
 /// If they are not the expected ones.
-pub fn expect_messages(texts: &[(&str, &str)], messages: impl Fn(&str) -> String) {
-    for (text, expected) in texts {
-        assert_eq!(messages(text), *expected, "{text}");
+pub fn expect_messages(table: &str, messages: impl Fn(&str) -> String) {
+    for (text, expected) in cases(table) {
+        assert_eq!(messages(&text), expected, "{text}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use callgate_html::{Page, Section as PageSection, Warning};
 use callgate_measure::chart::box_rows;
-use callgate_measure::page::{row, sections, table, warnings};
+use callgate_measure::page::{row, sections, warnings};
 use callgate_measure::stats::Summary;
 
 use crate::finding::{Finding, Known};
@@ -16,7 +16,7 @@ pub fn page(report: &ExperimentReport, printed: &[Warning]) -> String {
     let (title, facts) = (report.title.clone(), report.setting.clone());
     let derived = (!findings.is_empty()).then(|| {
         PageSection::new("findings", "Findings", |body| {
-            table(body, &["finding", "value", "95 %"], |table| {
+            body.table("", &["finding", "value", "95 %"], |table| {
                 findings.iter().for_each(|finding| row(table, &of_finding(finding)));
             });
         })
@@ -30,7 +30,7 @@ fn published_sections(published: &Published) -> Vec<PageSection> {
     let tables = published.tables.iter().map(|own| {
         PageSection::new(format!("published-{}", own.key), own.title.as_str(), |body| {
             let titles = [""].into_iter().chain(own.columns.iter().map(|one| one.title.as_str()));
-            table(body, &titles.collect::<Vec<_>>(), |table| {
+            body.table("", &titles.collect::<Vec<_>>(), |table| {
                 for own_row in &own.rows {
                     let cells: Vec<String> =
                         [own_row.label.clone()].into_iter().chain(own.cells(own_row)).collect();
@@ -50,7 +50,7 @@ fn published_sections(published: &Published) -> Vec<PageSection> {
     });
     let notes = (!published.notes.is_empty()).then(|| {
         PageSection::new("notes", "Notes", |body| {
-            published.notes.iter().for_each(|note| body.leaf("p", &[], note));
+            published.notes.iter().for_each(|note| body.paragraph(note));
         })
     });
     tables.chain(plots).chain(notes).collect()

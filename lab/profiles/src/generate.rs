@@ -5,7 +5,7 @@
 
 use crate::json::Json;
 use crate::machine::{Machine, known_names, multiplexed_names};
-use crate::rng::Rng;
+use crate::rng::{OneOf, Rng};
 use crate::runtime::{Dialect, Host, Runc};
 
 /// A profile, and the host that installs it.
@@ -81,9 +81,9 @@ const NAMES: [&str; 12] = [
 /// The case with this number.
 pub fn case(seed: u64, number: u64) -> Case {
     let mut rng = Rng::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ number);
-    let dialect = rng.pick(&Dialect::ALL);
-    let groups = rng.pick(&FAMILIES).1;
-    let group = rng.pick(groups);
+    let dialect = rng.one_of(&Dialect::ALL);
+    let groups = rng.one_of(&FAMILIES).1;
+    let group = rng.one_of(groups);
     case_for(&mut rng, dialect, group)
 }
 
@@ -107,7 +107,7 @@ pub fn case_for(rng: &mut Rng, dialect: Dialect, group: &[Machine]) -> Case {
         dialect,
         native: group[0],
         caps,
-        kernel: rng.pick(&KERNELS),
+        kernel: rng.one_of(&KERNELS),
         runc: if rng.one_in(3) { Runc::Listed } else { Runc::All },
     };
     let mut generator =
@@ -139,14 +139,14 @@ impl Generator<'_> {
         let all: Vec<&str> = known_names().iter().copied().collect();
         let multiplexed: Vec<&str> = multiplexed_names().collect();
         for _ in 0..1 + self.rng.below(8) {
-            let machine = self.rng.pick(self.group);
+            let machine = self.rng.one_of(self.group);
             let name = match self.rng.below(12) {
-                0..=4 => self.rng.pick(machine.table()).0,
-                5 | 6 => self.rng.pick(&multiplexed),
-                7 | 8 => self.rng.pick(&NAMES),
-                9 => self.rng.pick(&["socketcall", "ipc"]),
-                10 => self.rng.pick(&all),
-                _ => self.rng.pick(&["no_such_call", "Read", "openat3"]),
+                0..=4 => self.rng.one_of(machine.table()).0,
+                5 | 6 => self.rng.one_of(&multiplexed),
+                7 | 8 => self.rng.one_of(&NAMES),
+                9 => self.rng.one_of(&["socketcall", "ipc"]),
+                10 => self.rng.one_of(&all),
+                _ => self.rng.one_of(&["no_such_call", "Read", "openat3"]),
             };
             self.pool.push(name.to_owned());
         }
@@ -165,9 +165,9 @@ impl Generator<'_> {
             6 => small << 32 | rng.below(4) as u64,
             7 => (1u64 << rng.below(63)).wrapping_sub(1 + rng.below(2) as u64),
             8 => {
-                rng.pick(&[u64::MAX, 0xffff_ffff, 0x1_0000_0000, 0x7fff_ffff, 0x8000_0000, 1 << 63])
+                rng.one_of(&[u64::MAX, 0xffff_ffff, 0x1_0000_0000, 0x7fff_ffff, 0x8000_0000, 1 << 63])
             }
-            _ => rng.bits(),
+            _ => rng.next(),
         }
     }
 
@@ -175,8 +175,8 @@ impl Generator<'_> {
         let mut members = Members::new();
         let default = match self.rng.below(8) {
             0..=3 => "SCMP_ACT_ERRNO",
-            4 | 5 => self.rng.pick(&["SCMP_ACT_ALLOW", "SCMP_ACT_LOG", "SCMP_ACT_KILL"]),
-            6 => self.rng.pick(&ACTIONS),
+            4 | 5 => self.rng.one_of(&["SCMP_ACT_ALLOW", "SCMP_ACT_LOG", "SCMP_ACT_KILL"]),
+            6 => self.rng.one_of(&ACTIONS),
             _ => "SCMP_ACT_KILL_PROCESS",
         };
         if !(self.odd && self.rng.one_in(40)) {
@@ -206,13 +206,13 @@ impl Generator<'_> {
 
     fn errno(&mut self, members: &mut Members, number: &str, name: &str) {
         if self.dialect == Dialect::Podman && self.rng.one_in(2) {
-            add(members, name, Json::string(self.rng.pick(&ERRNO_NAMES)));
+            add(members, name, Json::string(self.rng.one_of(&ERRNO_NAMES)));
             if self.rng.one_in(2) {
                 return;
             }
         }
         let value =
-            if self.rng.one_in(3) { self.rng.pick(&ERRNOS) } else { self.rng.below(40) as u64 };
+            if self.rng.one_in(3) { self.rng.one_of(&ERRNOS) } else { self.rng.below(40) as u64 };
         add(members, number, Json::Number(value));
     }
 
@@ -230,9 +230,9 @@ impl Generator<'_> {
             let strange = [
                 String::new(),
                 "SCMP_ARCH_VAX".to_owned(),
-                self.rng.pick(&Machine::ALL).oci_name(),
+                self.rng.one_of(&Machine::ALL).oci_name(),
             ];
-            names.push(self.rng.pick(&strange));
+            names.push(self.rng.one_of(&strange));
         }
         let list = Json::strings(names.iter().map(String::as_str));
         let with_map =
@@ -265,18 +265,18 @@ impl Generator<'_> {
         let old_form =
             matches!(self.dialect, Dialect::Docker | Dialect::Podman) && self.rng.one_in(8);
         if old_form {
-            add(&mut members, "name", Json::string(&self.rng.pick(&self.pool)));
+            add(&mut members, "name", Json::string(&self.rng.one_of(&self.pool)));
         }
         if !old_form || self.rng.one_in(10) {
             let count = if self.rng.one_in(40) { 0 } else { 1 + self.rng.below(3) };
-            let names: Vec<String> = (0..count).map(|_| self.rng.pick(&self.pool)).collect();
+            let names: Vec<String> = (0..count).map(|_| self.rng.one_of(&self.pool)).collect();
             add(&mut members, "names", Json::strings(names.iter().map(String::as_str)));
         }
         let action = match self.rng.below(6) {
             0 => default,
             1..=3 => "SCMP_ACT_ALLOW",
             4 if self.rng.one_in(40) => "SCMP_ACT_NONE",
-            _ => self.rng.pick(&ACTIONS),
+            _ => self.rng.one_of(&ACTIONS),
         };
         add(&mut members, "action", Json::string(action));
         let takes_errno = matches!(action, "SCMP_ACT_ERRNO" | "SCMP_ACT_TRACE");
@@ -323,14 +323,14 @@ impl Generator<'_> {
     fn arg(&mut self, index: u64) -> Json {
         let mut members = Members::new();
         add(&mut members, "index", Json::Number(index));
-        let value = if self.rng.one_in(6) { self.value() } else { self.rng.pick(&self.values) };
-        let op = if self.rng.one_in(3) { "SCMP_CMP_EQ" } else { self.rng.pick(&OPS) };
+        let value = if self.rng.one_in(6) { self.value() } else { self.rng.one_of(&self.values) };
+        let op = if self.rng.one_in(3) { "SCMP_CMP_EQ" } else { self.rng.one_of(&OPS) };
         let op = if self.rng.one_in(400) { "SCMP_CMP_LIKE" } else { op };
         add(&mut members, "value", Json::Number(value));
         if self.rng.one_in(if op == "SCMP_CMP_MASKED_EQ" { 2 } else { 4 }) {
             // Half of the data are within the mask.
             let two =
-                if self.rng.one_in(2) { self.value() & value } else { self.rng.pick(&self.values) };
+                if self.rng.one_in(2) { self.value() & value } else { self.rng.one_of(&self.values) };
             add(&mut members, "valueTwo", Json::Number(two));
         }
         add(&mut members, "op", Json::string(op));
@@ -346,7 +346,7 @@ impl Generator<'_> {
         }
         if self.rng.one_in(3) {
             let mut arches = Vec::new();
-            for machine in [self.group[0], self.rng.pick(&Machine::ALL)] {
+            for machine in [self.group[0], self.rng.one_of(&Machine::ALL)] {
                 let name =
                     if self.rng.one_in(8) { machine.podman_name() } else { machine.docker_name() };
                 if self.rng.one_in(2) && !name.is_empty() {
@@ -357,7 +357,7 @@ impl Generator<'_> {
         }
         if self.dialect == Dialect::Docker && self.rng.one_in(4) {
             let version =
-                self.rng.pick(&["4.8", "5.9", "5.10", "6.18", "3.10", "4.19", "4.20", ""]);
+                self.rng.one_of(&["4.8", "5.9", "5.10", "6.18", "3.10", "4.19", "4.20", ""]);
             add(&mut members, "minKernel", Json::string(version));
         }
         Json::Object(members)

@@ -12,7 +12,7 @@ use crate::bpf::{self, Insn};
 use crate::generate::Case;
 use crate::json::Json;
 use crate::machine::{Machine, X32_BIT};
-use crate::rng::Rng;
+use crate::rng::{OneOf, Rng};
 use crate::runtime::{Call, Dialect, Filter, Host, Runc, read};
 
 /// The approximate number of syscalls per profile.
@@ -228,21 +228,21 @@ pub fn calls(case: &Case, filter: Option<&Filter>) -> Vec<Call> {
             for arg in &mut args {
                 *arg = if rng.one_in(3) { base } else { value(&mut rng, &numbers) };
             }
-            Call { token, nr, ip: rng.bits(), args }
+            Call { token, nr, ip: rng.next(), args }
         })
         .collect()
 }
 
 fn value(rng: &mut Rng, numbers: &[u64]) -> u64 {
-    let number = rng.pick(numbers);
+    let number = rng.one_of(numbers);
     match rng.below(12) {
         0 => number.wrapping_add(1),
         1 => number.wrapping_sub(1),
         2 => number ^ 1 << (32 + rng.below(32)),
         3 => number & 0xffff_ffff,
         4 => number | 0xffff_ffff_0000_0000,
-        5 => number | rng.pick(numbers),
-        6 => number & rng.pick(numbers),
+        5 => number | rng.one_of(numbers),
+        6 => number & rng.one_of(numbers),
         7 => rng.below(12) as u64,
         _ => number,
     }

@@ -4,12 +4,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::disasm::{Dialect, ListingOptions, disassemble, disassemble_socket};
-use callgate_core::{Arch, Endian, Insn, Op, Program, RawInsn, SocketProgram, arbitrary};
+use callgate_core::{Arch, Endian, Insn, Op, Program, RawInsn, SocketProgram};
+use callgate_testing::random::{any_program, any_socket_program};
 
 proptest! {
     #[test]
     fn seccomp_filters_round_trip_through_every_dialect(
-        program in prop_oneof![arbitrary::program(false), arbitrary::program(true)],
+        program in prop_oneof![any_program(false), any_program(true)],
         big in any::<bool>(),
         name in proptest::option::of("[A-Za-z_][A-Za-z0-9_]{0,8}"),
     ) {
@@ -28,7 +29,7 @@ proptest! {
 
     #[test]
     fn socket_filters_round_trip_through_every_dialect(
-        program in prop_oneof![arbitrary::socket_program(false), arbitrary::socket_program(true)],
+        program in prop_oneof![any_socket_program(false), any_socket_program(true)],
     ) {
         for &dialect in Dialect::ALL {
             let text = disassemble_socket(&program, dialect);
@@ -48,7 +49,7 @@ proptest! {
     /// Texts that are almost programs.
     #[test]
     fn mutilated_listings_are_read_or_refused(
-        program in arbitrary::program(true),
+        program in any_program(true),
         dialect in proptest::sample::select(Dialect::ALL),
         from in any::<proptest::sample::Index>(),
         length in 0usize..20,

@@ -355,6 +355,8 @@ pub(super) fn dominant(intervals: &[WeightedInterval], total: f64, price: Price)
 
 #[cfg(test)]
 mod tests {
+    use callgate_bpf::random::Rng;
+
     use super::super::search::search_tree;
     use super::*;
     use crate::{Aim, Instructions};
@@ -381,17 +383,8 @@ mod tests {
         }
     }
 
-    struct Rng(u64);
-
-    impl Rng {
-        fn below(&mut self, limit: u64) -> u64 {
-            self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-            (self.0 >> 33) % limit
-        }
-    }
-
     /// Random intervals of two or three classes.
-    fn random(rng: &mut Rng, n: usize, gap: u64) -> Vec<WeightedInterval> {
+    fn random(rng: &mut Rng, n: usize, gap: usize) -> Vec<WeightedInterval> {
         let classes = 2 + rng.below(4) / 3;
         let weighted = rng.below(2) == 1;
         let (mut first, mut class) = (0, 0);
@@ -399,7 +392,7 @@ mod tests {
         for at in 0..n {
             let last = match at + 1 == n {
                 true => u32::MAX,
-                false => first + [0, 0, rng.below(gap)][rng.below(3) as usize] as u32,
+                false => first + [0, 0, rng.below(gap)][rng.below(3)] as u32,
             };
             let weight = match class {
                 0 if weighted => rng.below(100) as f64,
@@ -408,7 +401,7 @@ mod tests {
             };
             intervals.push(WeightedInterval { first, last, class, weight });
             first = last.wrapping_add(1);
-            class = (class + 1 + rng.below(classes - 1) as usize) % classes as usize;
+            class = (class + 1 + rng.below(classes - 1)) % classes;
         }
         let total: f64 = intervals.iter().map(|interval| interval.weight).sum();
         intervals.iter_mut().for_each(|interval| interval.weight /= total.max(1.0));
@@ -425,9 +418,9 @@ mod tests {
 
     #[test]
     fn every_value_reaches_its_class_and_the_cost_is_exact() {
-        let mut rng = Rng(1);
+        let mut rng = Rng::new(1);
         for round in 0..2000 {
-            let n = 1 + rng.below(60) as usize;
+            let n = 1 + rng.below(60);
             let intervals = random(&mut rng, n, 1 + round % 50);
             for price in prices(Aim::Quick) {
                 let tree = search_tree(&intervals, price);
@@ -444,7 +437,7 @@ mod tests {
 
     #[test]
     fn trees_are_near_those_of_the_search() {
-        let mut rng = Rng(2);
+        let mut rng = Rng::new(2);
         for (name, at) in [("number", 0), ("argument", 1), ("argument, basic", 2)] {
             for n in [3, 6, 10, 17, 40, 90] {
                 let (mut sum, mut worst, mut sizes) = (0.0, 0.0_f64, [0, 0]);

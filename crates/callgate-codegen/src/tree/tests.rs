@@ -6,6 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use callgate_bpf::random::Rng;
+
 use super::ranges::RangeSearch;
 use super::subsets::MAX_EXACT;
 use super::*;
@@ -283,11 +285,10 @@ fn small_values(rng: &mut Rng, n: usize) -> Vec<WeightedInterval> {
     let mut first = rng.below(8) as u32;
     let mut intervals: Vec<WeightedInterval> = Vec::new();
     for _ in 0..n {
-        let last = first + [0, 0, 0, 1, 2, 4][rng.below(6) as usize];
+        let last = first + [0, 0, 0, 1, 2, 4][rng.below(6)];
         let other = rng.below(8) / 7;
-        let class =
-            intervals.last().map_or(0, |interval| (interval.class + 1 + other as usize) % 3);
-        let weight = [0.0, 0.1, 0.1, 0.4][rng.below(4) as usize];
+        let class = intervals.last().map_or(0, |interval| (interval.class + 1 + other) % 3);
+        let weight = [0.0, 0.1, 0.1, 0.4][rng.below(4)];
         intervals.push(WeightedInterval { first, last, class, weight });
         first = last + 1;
     }
@@ -296,9 +297,9 @@ fn small_values(rng: &mut Rng, n: usize) -> Vec<WeightedInterval> {
 
 #[test]
 fn trees_up_to_the_exact_size_are_optimal() {
-    let mut rng = Rng(0xe4ac7);
+    let mut rng = Rng::new(0xe4ac7);
     for _ in 0..150 {
-        let n = MAX_EXACT - rng.below(4) as usize;
+        let n = MAX_EXACT - rng.below(4);
         let intervals = small_values(&mut rng, n);
         for price in PRICES.map(comparisons) {
             let masks = Price { masks: true, masks_after_singles: true, ..price };
@@ -315,7 +316,7 @@ fn trees_up_to_the_exact_size_are_optimal() {
 
 #[test]
 fn trees_above_the_exact_size_are_close_to_the_best_of_all() {
-    let mut rng = Rng(0xc105e);
+    let mut rng = Rng::new(0xc105e);
     for size in PRICES {
         let mut gap = Gap::default();
         for n in MAX_EXACT + 1..=MAX_EXACT + 3 {
@@ -365,7 +366,7 @@ fn trees_for_size_have_the_fewest_tests() {
 /// for speed, order tests keep the paths short.
 #[test]
 fn long_lists_of_values_take_one_test_each_for_size() {
-    let mut rng = Rng(0x1157);
+    let mut rng = Rng::new(0x1157);
     let values: BTreeSet<u32> = (0..800).map(|_| 1 + 2 * rng.below(1 << 30) as u32).collect();
     let weight = 1.0 / (2 * values.len() + 1) as f64;
     let mut intervals = Vec::new();
@@ -385,24 +386,12 @@ fn long_lists_of_values_take_one_test_each_for_size() {
     assert!(tests(Aim::Speed) > values.len() as f64 + 50.0);
 }
 
-/// A reproducible stream of numbers (xorshift).
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % limit
-    }
-}
-
 /// Many intervals, with weights as skewed as in real workloads.
 fn many(rng: &mut Rng, n: usize) -> Vec<WeightedInterval> {
     let single: Vec<bool> = (0..n).map(|_| rng.below(2) == 0).collect();
     let mut class = vec![0];
     for i in 1..n {
-        class.push((class[i - 1] + 1 + rng.below(3) as usize) % 4);
+        class.push((class[i - 1] + 1 + rng.below(3)) % 4);
     }
     let weight: Vec<f64> = (0..n)
         .map(|_| match rng.below(8) {
@@ -416,7 +405,7 @@ fn many(rng: &mut Rng, n: usize) -> Vec<WeightedInterval> {
 
 #[test]
 fn large_trees_are_correct_and_shallow() {
-    let mut rng = Rng(0x5eed_5eed_5eed);
+    let mut rng = Rng::new(0x5eed_5eed_5eed);
     for n in [8, 20, 95, 96, 97, 98, 150, 191, 400, 2048] {
         for _ in 0..if n > 200 { 2 } else { 6 } {
             let intervals = many(&mut rng, n);
@@ -434,7 +423,7 @@ fn large_trees_are_correct_and_shallow() {
 /// Above [`Price::whole`] intervals, the cut must not increase the cost much.
 #[test]
 fn cut_trees_are_close_to_exact_ones() {
-    let mut rng = Rng(0x0dd5_eed0);
+    let mut rng = Rng::new(0x0dd5_eed0);
     let mut worst: f64 = 1.0;
     for n in [97, 110, 130, 160] {
         for size in [0.02, 1.0] {

@@ -327,17 +327,10 @@ impl Knowledge {
 
 #[cfg(test)]
 mod tests {
+    use callgate_bpf::random::Rng;
+
     use super::super::word_comparison::Simplified;
     use super::*;
-
-    struct Rng(u64);
-
-    impl Rng {
-        fn below(&mut self, limit: u32) -> u32 {
-            self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-            (self.0 >> 33) as u32 % limit
-        }
-    }
 
     /// Bits of a value of six bits at the positions of a word where comparisons are different: the ends and the middle.
     fn spread(value: u32) -> u32 {
@@ -348,7 +341,7 @@ mod tests {
     /// For every value that agrees with all that was learnt, whatever is decided is true. Much is decided.
     #[test]
     fn what_is_decided_is_true_for_all_possible_values() {
-        let mut rng = Rng(5);
+        let mut rng = Rng::new(5);
         let word = Word::arg_low(3).unwrap();
         let (mut decided, mut asked, mut exact) = (0, 0, 0);
         for _ in 0..30_000 {
@@ -358,8 +351,9 @@ mod tests {
             let others = WordTest::equal(word, !spread(63), 0);
             assert!(knowledge.learn(Literal { test: others, holds: true }));
             for _ in 0..6 {
-                let mask = if rng.below(2) == 0 { u32::MAX } else { spread(rng.below(64)) };
-                let value = spread(rng.below(64)).wrapping_add(rng.below(3)).wrapping_sub(1);
+                let mask = if rng.below(2) == 0 { u32::MAX } else { spread(rng.below(64) as u32) };
+                let value =
+                    spread(rng.below(64) as u32).wrapping_add(rng.below(3) as u32).wrapping_sub(1);
                 let test = WordTest { word, mask, is_order: rng.below(2) == 0, value };
                 let (yes, no): (Vec<u32>, Vec<u32>) =
                     possible.iter().partition(|value| test.holds(**value));
@@ -394,14 +388,14 @@ mod tests {
     /// What the proof learns from a comparison, it knows afterwards, unless no value is possible.
     #[test]
     fn what_was_learnt_is_decided() {
-        let mut rng = Rng(9);
+        let mut rng = Rng::new(9);
         for _ in 0..30_000 {
             let mut knowledge = Knowledge::nothing();
             let mut possible: Vec<u32> = (0..64).map(spread).collect();
             for _ in 0..8 {
                 let is_order = rng.below(3) == 0;
-                let mask = if rng.below(2) == 0 { u32::MAX } else { spread(rng.below(64)) };
-                let value = spread(rng.below(64)).wrapping_sub(rng.below(3));
+                let mask = if rng.below(2) == 0 { u32::MAX } else { spread(rng.below(64) as u32) };
+                let value = spread(rng.below(64) as u32).wrapping_sub(rng.below(3) as u32);
                 let test = WordTest { word: Word::NR, mask, is_order, value };
                 let Simplified::Literal(Literal { test, .. }) = test.simplified() else { continue };
                 if knowledge.decide(test).is_none() {

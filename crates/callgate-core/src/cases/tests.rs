@@ -1,5 +1,7 @@
 //! The proof by cases beside that by MTBDD.
 
+use callgate_bpf::random::Rng;
+
 use crate::{Arch, Endian, Insn, Op, Program, SeccompData, SyscallSet, Verdict, Word};
 
 use super::Cases;
@@ -10,28 +12,15 @@ use crate::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 const TOKEN: u32 = Arch::X86_64.token();
 const CMPS: [Cmp; 6] = [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge];
 
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        (self.0 >> 33) as usize % limit
-    }
-
-    fn of<T: Copy>(&mut self, values: &[T]) -> T {
-        values[self.below(values.len())]
-    }
-}
-
 const VALUES: [u64; 8] =
     [0, 1, 2, 5, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0005, 0xffff_ffff_ffff_ffff];
 
 fn test(rng: &mut Rng) -> Test {
     let index = rng.below(2) as u8;
-    let field = rng.of(&[Field::arg(index), Field::arg_low(index)]).unwrap();
-    let test = Test::new(field, rng.of(&CMPS), rng.of(&VALUES));
+    let field = rng.pick(&[Field::arg(index), Field::arg_low(index)]).unwrap().unwrap();
+    let test = Test::new(field, rng.pick(&CMPS).unwrap(), rng.pick(&VALUES).unwrap());
     let is_masked = rng.below(2) == 0;
-    let mask = rng.of(&[6, 1, 0xffff_ffff, 0x1_0000_0005]);
+    let mask = rng.pick(&[6, 1, 0xffff_ffff, 0x1_0000_0005]).unwrap();
     if is_masked { Test { mask: mask & field.full_mask(), ..test } } else { test }
 }
 
@@ -53,10 +42,14 @@ fn policy(rng: &mut Rng) -> Policy {
         };
         let first = rng.below(6) as u32;
         let last = first + rng.below(3) as u32;
-        Rule { syscalls: SyscallSet::range(first, last), when, verdict: rng.of(&verdicts) }
+        Rule {
+            syscalls: SyscallSet::range(first, last),
+            when,
+            verdict: rng.pick(&verdicts).unwrap(),
+        }
     };
     let rules = (0..4).map(|_| rule(rng)).collect();
-    let section = Section::new(Arch::X86_64, rules, rng.of(&verdicts));
+    let section = Section::new(Arch::X86_64, rules, rng.pick(&verdicts).unwrap());
     Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
 }
 
@@ -112,7 +105,7 @@ fn program(cases: &Cases) -> Program {
 /// Nearly all programs that are right are proved, and programs with a changed instruction only if the MTBDD agrees.
 #[test]
 fn what_is_proved_by_cases_is_proved_by_mtbdd() {
-    let mut rng = Rng(3);
+    let mut rng = Rng::new(3);
     let (mut proved, mut refused, mut equal) = (0, 0, 0);
     for _ in 0..400 {
         let policy = policy(&mut rng);
@@ -149,13 +142,13 @@ fn what_is_proved_by_cases_is_proved_by_mtbdd() {
 /// The clauses of the number of a syscall have its verdict.
 #[test]
 fn clauses_have_the_verdicts_of_the_rules() {
-    let mut rng = Rng(8);
+    let mut rng = Rng::new(8);
     for _ in 0..2000 {
         let policy = policy(&mut rng);
         let cases = Cases::of_policy(&policy).unwrap();
         let [section] = cases.sections() else { panic!("one section") };
         for _ in 0..50 {
-            let args = [rng.of(&VALUES), rng.of(&VALUES), 0, 0, 0, 0];
+            let args = [rng.pick(&VALUES).unwrap(), rng.pick(&VALUES).unwrap(), 0, 0, 0, 0];
             let nr = rng.below(10) as u32;
             let data = SeccompData { arch: TOKEN, nr, args, ..SeccompData::default() };
             let interval = section.intervals.iter().find(|interval| nr <= interval.last).unwrap();

@@ -3,8 +3,7 @@
 use callgate::explain::{ArchExplanation, Clause, Group, Outcome, argument_names};
 use callgate::{Arch, Verdict};
 
-use super::filter::{Subject, left_out};
-use crate::describe::{chip, counted};
+use crate::describe::{Subject, chip, counted, left_out};
 use crate::markup::Markup;
 use crate::page::Section;
 
@@ -25,37 +24,27 @@ pub fn arguments(subject: &Subject<'_>) -> Section {
             }
         }
         if tables.is_empty() {
-            body.leaf("p", &[], "No syscall depends on its arguments.");
+            body.paragraph("No syscall depends on its arguments.");
             return;
         }
-        body.leaf(
-            "p",
-            &[("class", "quiet")],
+        body.quiet(
             "The first row of a table whose condition is met decides. A filter sees numbers only: it cannot read what \
              pointers refer to, such as names of files.",
         );
         for (at, (arch, groups)) in tables.iter().enumerate() {
-            let open: &[(&str, &str)] = if at == 0 { &[("open", "open")] } else { &[] };
-            body.element("details", open, |details| {
-                let syscalls: usize = groups.iter().map(|group| group.syscalls.len()).sum();
-                details.leaf(
-                    "summary",
-                    &[],
-                    &format!("{}: {}", arch.arch, counted(syscalls, "syscall")),
-                );
+            let syscalls: usize = groups.iter().map(|group| group.syscalls.len()).sum();
+            let summary = format!("{}: {}", arch.arch, counted(syscalls, "syscall"));
+            body.details(at == 0, &summary, |details| {
                 groups.iter().take(MAX_TABLES).for_each(|group| table(details, group, arch.arch));
                 if let Some(more @ 1..) = groups.len().checked_sub(MAX_TABLES) {
                     let more = counted(more, "more table");
-                    details.leaf(
-                        "p",
-                        &[],
-                        &format!("{more} are left out; `callgate explain` prints all."),
-                    );
+                    details
+                        .paragraph(&format!("{more} are left out; `callgate explain` prints all."));
                 }
             });
         }
         if !others.is_empty() {
-            body.leaf("p", &[], &left_out("The tables", &others));
+            body.paragraph(&left_out("The tables", &others));
         }
     })
 }
@@ -64,26 +53,16 @@ fn table(body: &mut Markup, group: &Group, arch: Arch) {
     let mut names: Vec<&str> = group.syscalls.iter().map(|(_, name)| *name).collect();
     names.sort_unstable();
     body.leaf("h3", &[("class", "names")], &names.join(", "));
-    body.element("div", &[("class", "wide")], |wide| {
-        wide.element("table", &[("class", "words rules")], |table| {
-            table.element("tr", &[], |tr| {
-                tr.leaf("th", &[("scope", "col")], "If");
-                tr.leaf("th", &[("scope", "col")], "Then");
-            });
-            match &group.outcome {
-                Outcome::Always(verdict) => last(table, "always", *verdict),
-                Outcome::Depends { clauses, otherwise } => {
-                    let names = argument_names(&group.syscalls, arch);
-                    clauses.iter().for_each(|clause| row(table, clause, arch, names));
-                    last(table, "otherwise", *otherwise);
-                }
-                Outcome::Complex { verdicts } => {
-                    verdicts.iter().enumerate().for_each(|(at, verdict)| {
-                        last(table, if at == 0 { "too complex to list" } else { "" }, *verdict);
-                    })
-                }
-            }
-        });
+    body.table("words rules", &["If", "Then"], |table| match &group.outcome {
+        Outcome::Always(verdict) => last(table, "always", *verdict),
+        Outcome::Depends { clauses, otherwise } => {
+            let names = argument_names(&group.syscalls, arch);
+            clauses.iter().for_each(|clause| row(table, clause, arch, names));
+            last(table, "otherwise", *otherwise);
+        }
+        Outcome::Complex { verdicts } => verdicts.iter().enumerate().for_each(|(at, verdict)| {
+            last(table, if at == 0 { "too complex to list" } else { "" }, *verdict);
+        }),
     });
 }
 

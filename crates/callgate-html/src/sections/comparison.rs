@@ -5,8 +5,7 @@ use callgate::explain::{ArchExplanation, Explanation, Outcome, Permission};
 use callgate_core::Word;
 use callgate_core::diagram::{Func, Store};
 
-use super::filter::{MAX_ARCHES, left_out};
-use crate::describe::{chip, counted, entries, lines};
+use crate::describe::{MAX_ARCHES, chip, counted, entries, left_out, lines};
 use crate::markup::Markup;
 use crate::page::Section;
 
@@ -125,9 +124,7 @@ pub fn comparison(compared: &Comparison) -> Section {
             line.text(".");
         });
         if compared.is_equal {
-            body.leaf(
-                "p",
-                &[("class", "headline")],
+            body.headline(
                 "Both filters do the same for every possible syscall: their canonical forms are the same node.",
             );
             return;
@@ -135,25 +132,21 @@ pub fn comparison(compared: &Comparison) -> Section {
         let changed: Vec<&(Arch, Vec<Change>)> =
             compared.arches.iter().filter(|(_, changes)| !changes.is_empty()).collect();
         if changed.is_empty() {
-            body.leaf(
-                "p",
-                &[("class", "headline")],
+            body.headline(
                 "The filters do the same with every syscall that has a name. They differ for numbers without a name or \
                  for other architectures; `callgate diff` prints an example.",
             );
             return;
         }
         for (at, (arch, changes)) in changed.iter().take(MAX_ARCHES).enumerate() {
-            let open: &[(&str, &str)] = if at == 0 { &[("open", "open")] } else { &[] };
-            body.element("details", open, |details| {
-                details.leaf("summary", &[], &format!("{arch}: {}", counts(changes)));
+            body.details(at == 0, &format!("{arch}: {}", counts(changes)), |details| {
                 Kind::ALL.iter().for_each(|kind| of_kind(details, *kind, *arch, changes));
             });
         }
         let others: Vec<&str> =
             changed.iter().skip(MAX_ARCHES).map(|(arch, _)| arch.name()).collect();
         if !others.is_empty() {
-            body.leaf("p", &[], &left_out("The changes", &others));
+            body.paragraph(&left_out("The changes", &others));
         }
     })
 }
@@ -181,23 +174,16 @@ fn of_kind(body: &mut Markup, kind: Kind, arch: Arch, changes: &[Change]) {
     }
     let count = rows.iter().map(|(_, names)| names.len()).sum();
     body.leaf("h3", &[], &format!("{} ({})", kind.title(), counted(count, "syscall")));
-    body.element("div", &[("class", "wide")], |wide| {
-        wide.element("table", &[("class", "words")], |table| {
+    body.table("words", &["Syscalls", "Before", "After"], |table| {
+        for (change, syscalls) in rows {
             table.element("tr", &[], |tr| {
-                for title in ["Syscalls", "Before", "After"] {
-                    tr.leaf("th", &[("scope", "col")], title);
+                let names: Vec<&str> = syscalls.iter().map(|(_, name)| *name).collect();
+                tr.leaf("td", &[("class", "names")], &names.join(", "));
+                for outcome in [&change.before, &change.after] {
+                    tr.element("td", &[], |td| outcome_cell(td, outcome, arch, &syscalls));
                 }
             });
-            for (change, syscalls) in rows {
-                table.element("tr", &[], |tr| {
-                    let names: Vec<&str> = syscalls.iter().map(|(_, name)| *name).collect();
-                    tr.leaf("td", &[("class", "names")], &names.join(", "));
-                    for outcome in [&change.before, &change.after] {
-                        tr.element("td", &[], |td| outcome_cell(td, outcome, arch, &syscalls));
-                    }
-                });
-            }
-        });
+        }
     });
 }
 

@@ -36,26 +36,21 @@ const MAX_SYSCALLS: usize = 20;
 /// The section about cost.
 pub fn cost(cost: &Cost<'_>) -> Section {
     Section::new("cost", "Cost", |body| {
-        body.leaf("p", &[], &basis(cost));
-        body.element("div", &[("class", "wide")], |wide| {
-            wide.element("table", &[], |table| {
-                table.element("tr", &[], |tr| {
-                    for title in [
-                        "Program",
-                        "Instructions",
-                        "Executed, Linux before 5.11",
-                        "Executed, Linux 5.11 and later",
-                        "Cached syscalls",
-                    ] {
-                        tr.leaf("th", &[("scope", "col")], title);
-                    }
-                });
+        body.paragraph(&basis(cost));
+        body.table(
+            "",
+            &[
+                "Program",
+                "Instructions",
+                "Executed, Linux before 5.11",
+                "Executed, Linux 5.11 and later",
+                "Cached syscalls",
+            ],
+            |table| {
                 cost.programs.iter().for_each(|program| row(table, program));
-            });
-        });
-        body.leaf(
-            "p",
-            &[("class", "quiet")],
+            },
+        );
+        body.quiet(
             "Executed: the mean number of instructions per syscall. Linux 5.11 and later caches which syscalls are \
              always allowed and executes nothing for them; Linux before 5.11 executes the filter for each syscall. \
              What an instruction costs depends on the machine; `callgate bench` measures it.",
@@ -116,18 +111,11 @@ fn row(table: &mut Markup, program: &ProgramCost<'_>) {
 fn syscalls(body: &mut Markup, program: &ProgramCost<'_>) {
     let all = &program.execution.syscalls;
     body.leaf("h3", &[], "The most frequent syscalls");
-    body.element("div", &[("class", "wide")], |wide| {
-        wide.element("table", &[], |table| {
-            table.element("tr", &[], |tr| {
-                for title in ["Syscall", "Share", "Executed instructions", "Cached"] {
-                    tr.leaf("th", &[("scope", "col")], title);
-                }
-            });
-            all.iter().take(MAX_SYSCALLS).for_each(|cost| syscall(table, cost));
-        });
+    body.table("", &["Syscall", "Share", "Executed instructions", "Cached"], |table| {
+        all.iter().take(MAX_SYSCALLS).for_each(|cost| syscall(table, cost));
     });
     if let Some(more @ 1..) = all.len().checked_sub(MAX_SYSCALLS) {
-        body.leaf("p", &[], &format!("{} are left out.", counted(more, "more syscall")));
+        body.paragraph(&format!("{} are left out.", counted(more, "more syscall")));
     }
 }
 

@@ -54,14 +54,14 @@ pub fn findings(findings: &[Finding]) -> Section {
     sorted.sort_by_key(|finding| std::cmp::Reverse(finding.check.level()));
     Section::new("findings", "Findings", |body| {
         if sorted.is_empty() {
-            body.leaf("p", &[], "The checks found nothing.");
+            body.paragraph("The checks found nothing.");
             return;
         }
         body.element("ul", &[("class", "findings")], |list| {
             for finding in sorted.iter().take(MAX_FINDINGS) {
                 list.element("li", &[], |item| {
                     let level = finding.check.level();
-                    item.leaf("span", &[("class", style(level))], level.name());
+                    item.span(style(level), level.name());
                     item.text(" ");
                     item.leaf("b", &[], &finding.title);
                     item.text(" ");
@@ -73,17 +73,17 @@ pub fn findings(findings: &[Finding]) -> Section {
                     ];
                     for (label, text) in parts.into_iter().filter(|(_, text)| !text.is_empty()) {
                         item.element("div", &[], |div| {
-                            div.leaf("span", &[("class", "quiet")], label);
+                            div.span("quiet", label);
                             div.text(" ");
                             let style = if label == "at" { "position" } else { "text" };
-                            div.leaf("span", &[("class", style)], text);
+                            div.span(style, text);
                         });
                     }
                 });
             }
         });
         if let Some(more @ 1..) = sorted.len().checked_sub(MAX_FINDINGS) {
-            body.leaf("p", &[], &format!("{more} more findings are left out."));
+            body.paragraph(&format!("{more} more findings are left out."));
         }
     })
 }

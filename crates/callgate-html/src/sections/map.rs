@@ -4,9 +4,7 @@ use callgate::explain::{ArchExplanation, Outcome};
 use callgate::purposes::Purpose;
 
 use super::comparison::Comparison;
-use super::filter::{Subject, left_out};
-use crate::class::Class;
-use crate::describe::{Entry, by_purpose, entries, tooltip};
+use crate::describe::{Class, Entry, Subject, by_purpose, entries, left_out, tooltip};
 use crate::markup::Markup;
 use crate::page::Section;
 
@@ -29,11 +27,10 @@ pub fn map(subject: &Subject<'_>, compared: Option<&Comparison>) -> Section {
             .collect();
         legend(body, &used, compared.is_some());
         for (at, arch) in shown.iter().enumerate() {
-            let open: &[(&str, &str)] = if at == 0 { &[("open", "open")] } else { &[] };
-            body.element("details", open, |details| {
-                let entries = entries(arch);
-                let groups = by_purpose(&entries);
-                details.leaf("summary", &[], &format!("{}: {}", arch.arch, counts(&entries)));
+            let entries = entries(arch);
+            let groups = by_purpose(&entries);
+            let summary = format!("{}: {}", arch.arch, counts(&entries));
+            body.details(at == 0, &summary, |details| {
                 details.element("div", &[("class", "map")], |cards| {
                     for (purpose, own) in &groups {
                         card(cards, arch, *purpose, own, compared);
@@ -43,7 +40,7 @@ pub fn map(subject: &Subject<'_>, compared: Option<&Comparison>) -> Section {
             });
         }
         if !others.is_empty() {
-            body.leaf("p", &[], &left_out("The maps", &others));
+            body.paragraph(&left_out("The maps", &others));
         }
     })
 }
@@ -76,9 +73,7 @@ fn legend(body: &mut Markup, used: &[Class], marks_changes: bool) {
             });
         }
     });
-    body.leaf(
-        "p",
-        &[("class", "quiet")],
+    body.quiet(
         "Point at a square for the name of the syscall and what happens to it; the table below each map has the same.",
     );
 }
@@ -160,19 +155,11 @@ fn square(svg: &mut Markup, class: Class, (x, y): (usize, usize), tip: &str, is_
 
 /// The same as text.
 fn table(details: &mut Markup, arch: &ArchExplanation, groups: &[(Purpose, Vec<&Entry<'_>>)]) {
-    details.element("details", &[], |details| {
-        details.leaf("summary", &[], &format!("The map of {} as a table", arch.arch));
-        details.element("div", &[("class", "wide")], |wide| {
-            wide.element("table", &[("class", "words")], |table| {
-                table.element("tr", &[], |tr| {
-                    for title in ["Group", "What happens", "Syscalls"] {
-                        tr.leaf("th", &[("scope", "col")], title);
-                    }
-                });
-                for (purpose, entries) in groups {
-                    rows(table, *purpose, entries);
-                }
-            });
+    details.details(false, &format!("The map of {} as a table", arch.arch), |details| {
+        details.table("words", &["Group", "What happens", "Syscalls"], |table| {
+            for (purpose, entries) in groups {
+                rows(table, *purpose, entries);
+            }
         });
     });
 }

@@ -4,9 +4,7 @@ use callgate::Arch;
 use callgate::explain::{ArchExplanation, Outcome, Permission};
 use callgate::purposes::{Purpose, allowed_dangers};
 
-use super::abilities::{ABILITIES, Ability};
-use super::filter::Subject;
-use crate::describe::{Entry, by_purpose, counted, effect, entries, grouped};
+use crate::describe::{Entry, Subject, by_purpose, counted, effect, entries, grouped};
 use crate::markup::Markup;
 use crate::page::Section;
 
@@ -14,7 +12,7 @@ use crate::page::Section;
 pub fn summary(subject: &Subject<'_>) -> Section {
     Section::new("summary", "Summary", |body| {
         let Some(first) = subject.explanation.arches.first() else {
-            body.leaf("p", &[], "The filter is for none of the architectures that Callgate knows.");
+            body.paragraph("The filter is for none of the architectures that Callgate knows.");
             return;
         };
         headline(body, subject, first);
@@ -39,7 +37,7 @@ fn headline(body: &mut Markup, subject: &Subject<'_>, first: &ArchExplanation) {
     }
     text += &denials(&entries);
     text += &default(first);
-    body.leaf("p", &[("class", "headline")], &text);
+    body.headline(&text);
     let mut others: Vec<String> = subject.explanation.arches.iter().skip(1).map(short).collect();
     others.push(match (subject.explanation.other_arches, subject.checks_arch) {
         (Some(verdict), _) => format!("on any other architecture, every syscall {}", effect(verdict)),
@@ -51,9 +49,7 @@ fn headline(body: &mut Markup, subject: &Subject<'_>, first: &ArchExplanation) {
     body.element("ul", &[], |list| {
         others.iter().for_each(|other| list.leaf("li", &[], &format!("{}.", capitalized(other))));
     });
-    body.leaf(
-        "p",
-        &[("class", "quiet")],
+    body.quiet(
         "A filter only decides whether a syscall runs. A syscall that it allows can still fail, because the process \
          lacks a capability or permission.",
     );
@@ -129,11 +125,8 @@ fn can(body: &mut Markup, subject: &Subject<'_>) {
     let arches: Vec<(Arch, Vec<Entry<'_>>)> =
         subject.explanation.arches.iter().map(|arch| (arch.arch, entries(arch))).collect();
     body.leaf("h3", &[], "What a process can do");
-    body.element("div", &[("class", "wide")], |wide| {
-        wide.element("table", &[("class", "words")], |table| {
-            header(table, &["It can …", "Answer", "because of"]);
-            ABILITIES.iter().for_each(|ability| row(table, &arches, ability));
-        });
+    body.table("words", &["It can …", "Answer", "because of"], |table| {
+        ABILITIES.iter().for_each(|ability| row(table, &arches, ability));
     });
 }
 
@@ -152,10 +145,10 @@ fn row(table: &mut Markup, arches: &[(Arch, Vec<Entry<'_>>)], ability: &Ability)
         tr.leaf("td", &[], ability.what);
         tr.element("td", &[], |td| {
             let (style, text) = word(first.permission);
-            td.leaf("span", &[("class", &format!("chip {style}"))], text);
+            td.span(&format!("chip {style}"), text);
             more.iter().for_each(|more| {
                 td.text(" ");
-                td.leaf("span", &[("class", "chip conditional")], more);
+                td.span("chip conditional", more);
             });
         });
         tr.leaf("td", &[("class", "names")], &first.because.join(", "));
@@ -177,7 +170,7 @@ fn dangerous(body: &mut Markup, subject: &Subject<'_>) {
     body.leaf("h3", &[], "Dangerous syscalls that are allowed");
     let found = allowed_dangers(subject.explanation);
     if found.is_empty() {
-        body.leaf("p", &[], "None of the syscalls that Callgate knows to be dangerous is allowed.");
+        body.paragraph("None of the syscalls that Callgate knows to be dangerous is allowed.");
         return;
     }
     let of_all = subject.explanation.arches.len();
@@ -206,14 +199,15 @@ fn dangerous(body: &mut Markup, subject: &Subject<'_>) {
 fn groups(body: &mut Markup, arch: &ArchExplanation) {
     let entries = entries(arch);
     body.leaf("h3", &[], &format!("Groups of syscalls on {}", arch.arch));
-    body.element("div", &[("class", "wide")], |wide| {
-        wide.element("table", &[("class", "words")], |table| {
-            header(table, &["Group", "Allowed", "What it is for, and what is not allowed"]);
+    body.table(
+        "words",
+        &["Group", "Allowed", "What it is for, and what is not allowed"],
+        |table| {
             for (purpose, members) in by_purpose(&entries) {
                 group(table, purpose, &members);
             }
-        });
-    });
+        },
+    );
 }
 
 fn group(table: &mut Markup, purpose: Purpose, members: &[&Entry<'_>]) {
@@ -236,7 +230,7 @@ fn group(table: &mut Markup, purpose: Purpose, members: &[&Entry<'_>]) {
                 "denied" => format!("none of {}", members.len()),
                 _ => format!("{} of {}", always.len() + sometimes.len(), members.len()),
             };
-            td.leaf("span", &[("class", &format!("chip {style}"))], &text);
+            td.span(&format!("chip {style}"), &text);
         });
         tr.element("td", &[], |td| {
             td.text(&format!("{}.", capitalized(purpose.description())));
@@ -273,13 +267,108 @@ fn names_of(names: &[&str]) -> String {
     }
 }
 
-fn header(table: &mut Markup, titles: &[&str]) {
-    table.element("tr", &[], |tr| {
-        titles.iter().for_each(|title| tr.leaf("th", &[("scope", "col")], title));
-    });
-}
-
 fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// A question, as the end of "It can …", and the syscalls of which one is enough.
+struct Ability {
+    pub(super) what: &'static str,
+    syscalls: &'static [&'static str],
+}
+
+/// An answer and the syscalls that are its reason.
+pub(super) struct Answer {
+    pub(super) permission: Permission,
+    pub(super) because: Vec<&'static str>,
+}
+
+const fn ability(what: &'static str, syscalls: &'static [&'static str]) -> Ability {
+    Ability { what, syscalls }
+}
+
+/// In the order of the purposes.
+const ABILITIES: &[Ability] = &[
+    ability("open files", &["open", "openat", "openat2", "open_by_handle_at"]),
+    ability(
+        "create, rename and delete files",
+        &[
+            "creat",
+            "mkdir",
+            "mkdirat",
+            "rename",
+            "renameat",
+            "renameat2",
+            "unlink",
+            "unlinkat",
+            "rmdir",
+        ],
+    ),
+    ability("change permissions of files", &["chmod", "fchmod", "fchmodat", "fchmodat2"]),
+    ability("create sockets", &["socket", "socketcall"]),
+    ability("accept connections", &["accept", "accept4", "socketcall"]),
+    ability("execute programs", &["execve", "execveat"]),
+    ability("start processes or threads", &["fork", "vfork", "clone", "clone3"]),
+    ability(
+        "send signals to other processes",
+        &["kill", "tkill", "tgkill", "pidfd_send_signal", "rt_sigqueueinfo", "rt_tgsigqueueinfo"],
+    ),
+    ability(
+        "change its user or groups",
+        &[
+            "setuid",
+            "setuid32",
+            "setresuid",
+            "setresuid32",
+            "setreuid",
+            "setreuid32",
+            "setgid",
+            "setgid32",
+            "setgroups",
+        ],
+    ),
+    ability("use io_uring, whose operations no filter sees", &["io_uring_setup", "io_uring_enter"]),
+    ability("create or enter namespaces", &["unshare", "setns", "clone", "clone3"]),
+    ability("mount file systems", &["mount", "move_mount", "fsmount"]),
+    ability("change the root directory", &["chroot", "pivot_root"]),
+    ability(
+        "trace other processes or access their memory",
+        &["ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd"],
+    ),
+    ability("use the kernel's keyrings", &["add_key", "request_key", "keyctl"]),
+    ability("profile with performance counters", &["perf_event_open"]),
+    ability("load BPF programs into the kernel", &["bpf"]),
+    ability(
+        "load kernel modules or another kernel",
+        &["init_module", "finit_module", "kexec_load", "kexec_file_load"],
+    ),
+    ability("set the clock", &["settimeofday", "clock_settime", "clock_settime64", "stime"]),
+    ability("restart or stop the machine", &["reboot"]),
+];
+
+impl Ability {
+    /// The answer for the syscalls of an architecture; `None` if it has none of this ability.
+    pub(super) fn answer(&self, entries: &[Entry<'_>]) -> Option<Answer> {
+        let known = entries.iter().filter(|(_, name, _)| self.syscalls.contains(name));
+        let known: Vec<(Permission, &'static str)> =
+            known.map(|(_, name, outcome)| (Permission::of(outcome), *name)).collect();
+        let permission = known.iter().map(|(permission, _)| *permission).max()?;
+        let reasons = known.iter().filter(|(own, _)| *own == permission);
+        Some(Answer { permission, because: reasons.map(|(_, name)| *name).collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn abilities_are_about_syscalls_of_the_tables() {
+        for ability in ABILITIES {
+            for name in ability.syscalls {
+                assert!(callgate_bpf::syscalls::known_name(name).is_some(), "{name}");
+            }
+        }
+    }
 }

@@ -1,16 +1,18 @@
-//! The answer to a request.
+//! The answer to a request, and what the page offers to choose.
 
-use crate::Markup;
+use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::Diagnostic;
+use callgate_core::Arch;
+use callgate_formats::CONTAINER_DEFAULT;
+use callgate_formats::languages::LanguageId;
 use callgate_requests::json::Json;
-use callgate_requests::source::{Message, Messages};
+use callgate_requests::source::{Message, Messages, SourceFormat};
 
-use crate::web::about::about;
-use crate::web::analysis::Analysis;
-use crate::web::figures::Figures;
-use crate::web::messages;
-use crate::web::request::{Asked, View, parse};
-use crate::web::views::{self, Shown};
+use super::analysis::{Analysis, Figures};
+use super::messages;
+use super::request::{Asked, View, Written, parse};
+use super::views::{self, Shown};
+use crate::Markup;
 
 /// The maximum size of a request in bytes.
 pub const MAX_REQUEST: usize = 8 << 20;
@@ -88,4 +90,25 @@ fn of_errors(errors: Messages) -> Vec<(&'static str, Json)> {
 /// means. Quotes in texts are escaped, so that no text can contain this.
 fn without_styles(body: Markup) -> String {
     body.into_string().replace(" style=\"--width: ", " data-width=\"")
+}
+
+/// The fields of the answer: `version`; `arches`, `formats` and `targets`, lists of names; `code`, a list of objects with
+/// `name` and `title`; `syscalls`, the names of all syscalls of x86-64; `example`, the text of the built-in profile.
+pub(crate) fn about() -> Vec<(&'static str, Json)> {
+    let is_text = |name: &&str| !matches!(*name, "bpf" | "socket");
+    let formats = SourceFormat::all().map(SourceFormat::name).filter(is_text);
+    let code = Written::CODE.iter().map(|(name, title, _)| {
+        Json::Object(vec![("name", (*name).into()), ("title", (*title).into())])
+    });
+    let mut syscalls: Vec<&str> = Arch::X86_64.syscalls().map(|(_, name)| name).collect();
+    syscalls.sort_unstable();
+    vec![
+        ("version", env!("CARGO_PKG_VERSION").into()),
+        ("arches", Json::array(Arch::ALL.iter().map(|arch| arch.name()))),
+        ("formats", Json::array(formats)),
+        ("targets", Json::array(LanguageId::written().map(LanguageId::name))),
+        ("code", Json::array(code)),
+        ("syscalls", Json::array(syscalls)),
+        ("example", CONTAINER_DEFAULT.into()),
+    ]
 }

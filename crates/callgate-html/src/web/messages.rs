@@ -1,8 +1,9 @@
-//! Errors and warnings.
+//! Errors, warnings and text of several lines as HTML.
 
-use crate::Markup;
 use callgate_bpf::diagnostic::Severity;
 use callgate_requests::source::Message;
+
+use crate::Markup;
 
 /// The maximum number of messages that are shown.
 const MAX: usize = 50;
@@ -31,17 +32,17 @@ fn item(list: &mut Markup, message: &Message) {
             Severity::Error => ("chip killed", "error"),
             Severity::Warning => ("chip conditional", "warning"),
         };
-        item.leaf("span", &[("class", style)], text);
+        item.span(style, text);
         item.text(" ");
         if let (Some(source), Some(at)) = (&message.source, diagnostic.position) {
             let place = format!("{source}:{}:{}", at.line, at.column);
-            item.leaf("span", &[("class", "position")], &place);
+            item.span("position", &place);
             item.text(" ");
         }
         item.leaf("span", &[], &diagnostic.message);
         if !diagnostic.help.is_empty() {
             item.element("div", &[], |help| {
-                help.leaf("span", &[("class", "quiet")], "help:");
+                help.span("quiet", "help:");
                 help.text(" ");
                 help.text(&diagnostic.help);
             });
@@ -57,5 +58,22 @@ pub(crate) fn status(messages: &[Message]) -> String {
     match errors.count() {
         0 => format!("Error: {first}"),
         more => format!("{} errors. The first: {first}", more + 1),
+    }
+}
+
+/// The maximum number of lines that are shown.
+const MAX_LINES: usize = 2000;
+
+/// The lines of a text. What is left out is in the file that the page offers.
+pub(crate) fn code(markup: &mut Markup, label: &str, text: &str) {
+    let attributes =
+        [("class", "wide code"), ("tabindex", "0"), ("role", "region"), ("aria-label", label)];
+    markup.element("div", &attributes, |code| {
+        for line in text.lines().take(MAX_LINES) {
+            code.leaf("div", &[("class", "line")], &line.replace('\t', "    "));
+        }
+    });
+    if let Some(more @ 1..) = text.lines().count().checked_sub(MAX_LINES) {
+        markup.paragraph(&format!("{more} more lines are left out; the file has all."));
     }
 }

@@ -32,12 +32,8 @@
 //!
 //! All HTML is written by [`crate::Markup`], which escapes every text. It has no scripts and no inline styles.
 
-mod about;
 mod analysis;
 mod answer;
-mod code;
-mod figures;
-mod findings;
 mod messages;
 mod request;
 mod views;

@@ -96,107 +96,93 @@ impl DumpError {
 
     /// What to do about it.
     pub fn help(&self) -> String {
+        self.texts().1
+    }
+
+    /// What is wrong, and what to do about it.
+    fn texts(&self) -> (String, String) {
+        let texts = |message: &str, help: &str| (message.to_owned(), help.to_owned());
+        let late =
+            "the thread was not changed; try again when it has left the kernel (ps -o stat,wchan)";
+        let ebpf = "`bpftool prog` may show it as eBPF";
         match &self.kind {
-            DumpErrorKind::Gone => "`ps -eL` lists processes and threads".into(),
-            DumpErrorKind::Ended => "try again with a process that runs longer".into(),
-            DumpErrorKind::Zombie => {
-                format!("other threads of the process may still run: ls /proc/{}/task", self.tid)
+            DumpErrorKind::Gone => {
+                texts("no such process or thread", "`ps -eL` lists processes and threads")
             }
-            DumpErrorKind::KernelThread => "give the PID of a user-space process".into(),
-            DumpErrorKind::Own => "run `callgate dump PID` from a second shell".into(),
-            DumpErrorKind::OwnFilter => {
-                "run callgate outside of the sandbox or container that it is in now".into()
+            DumpErrorKind::Ended => texts(
+                "the thread ended before its filters were read",
+                "try again with a process that runs longer",
+            ),
+            DumpErrorKind::Zombie => texts(
+                "the thread has ended and waits for its parent (a zombie)",
+                &format!("other threads of the process may still run: ls /proc/{}/task", self.tid),
+            ),
+            DumpErrorKind::KernelThread => texts(
+                "this is a kernel thread, which has no filters",
+                "give the PID of a user-space process",
+            ),
+            DumpErrorKind::Own => texts(
+                "this is callgate itself, and a process cannot trace itself",
+                "run `callgate dump PID` from a second shell",
+            ),
+            DumpErrorKind::OwnFilter => texts(
+                "callgate itself runs under a filter, and the kernel shows filters only to processes without one",
+                "run callgate outside of the sandbox or container that it is in now",
+            ),
+            DumpErrorKind::Strict => texts(
+                "the thread is in seccomp strict mode, which has no filter to read",
+                "strict mode allows read, write, _exit and rt_sigreturn only",
+            ),
+            DumpErrorKind::NotPermitted => texts(
+                "the process cannot be traced: permission denied",
+                "run as root: sudo callgate …; security modules (Yama, SELinux, AppArmor) may restrict ptrace further",
+            ),
+            DumpErrorKind::TracedBy { tracer, name } => texts(
+                &format!("the thread is already traced by process {tracer} ({name})"),
+                "a thread has at most one tracer: end that one first (strace, gdb), or choose another thread",
+            ),
+            DumpErrorKind::NoCapability => texts(
+                "the kernel shows filters only to processes with CAP_SYS_ADMIN",
+                "run as root, outside of user namespaces and containers: sudo callgate …",
+            ),
+            DumpErrorKind::NotBuiltIn => texts(
+                "this kernel cannot show filters",
+                "use a kernel with CONFIG_CHECKPOINT_RESTORE=y, as most distributions have it (zgrep \
+                 CHECKPOINT_RESTORE /proc/config.gz)",
+            ),
+            DumpErrorKind::OtherForm => {
+                texts("the thread has a filter that is not classic BPF", ebpf)
             }
-            DumpErrorKind::Strict => {
-                "strict mode allows read, write, _exit and rt_sigreturn only".into()
-            }
-            DumpErrorKind::NotPermitted => {
-                "run as root: sudo callgate …; security modules (Yama, SELinux, AppArmor) may \
-                 restrict ptrace further"
-                    .into()
-            }
-            DumpErrorKind::TracedBy { .. } => {
-                "a thread has at most one tracer: end that one first (strace, gdb), or choose \
-                 another thread"
-                    .into()
-            }
-            DumpErrorKind::NoCapability => {
-                "run as root, outside of user namespaces and containers: sudo callgate …".into()
-            }
-            DumpErrorKind::NotBuiltIn => {
-                "use a kernel with CONFIG_CHECKPOINT_RESTORE=y, as most distributions have it \
-                 (zgrep CHECKPOINT_RESTORE /proc/config.gz)"
-                    .into()
-            }
-            DumpErrorKind::OtherForm | DumpErrorKind::Unreadable { .. } => {
-                "`bpftool prog` may show it as eBPF".into()
-            }
-            DumpErrorKind::Late(_) | DumpErrorKind::Uninterruptible(_) => {
-                "the thread was not changed; try again when it has left the kernel \
-                 (ps -o stat,wchan)"
-                    .into()
-            }
-            DumpErrorKind::Threads(_) => {
-                "no filters are shown, because threads with other filters might be missing".into()
-            }
-            DumpErrorKind::Other(_) => "see ptrace(2) for the meaning of this error".into(),
+            DumpErrorKind::Unreadable { filter } => texts(
+                &format!("filter {filter} contains instructions that callgate does not know"),
+                ebpf,
+            ),
+            DumpErrorKind::Late(patience) => texts(
+                &format!("the thread did not stop within {} seconds", patience.as_secs()),
+                late,
+            ),
+            DumpErrorKind::Uninterruptible(patience) => texts(
+                &format!(
+                    "the thread waits in the kernel, cannot be interrupted (state D), and did not stop within {} seconds",
+                    patience.as_secs()
+                ),
+                late,
+            ),
+            DumpErrorKind::Threads(why) => texts(
+                &format!("/proc does not list the other threads: {}", error_text(why)),
+                "no filters are shown, because threads with other filters might be missing",
+            ),
+            DumpErrorKind::Other(why) => texts(
+                &format!("the process cannot be traced: {}", error_text(why)),
+                "see ptrace(2) for the meaning of this error",
+            ),
         }
     }
 }
 
 impl fmt::Display for DumpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            DumpErrorKind::Gone => f.write_str("no such process or thread"),
-            DumpErrorKind::Ended => f.write_str("the thread ended before its filters were read"),
-            DumpErrorKind::Zombie => {
-                f.write_str("the thread has ended and waits for its parent (a zombie)")
-            }
-            DumpErrorKind::KernelThread => {
-                f.write_str("this is a kernel thread, which has no filters")
-            }
-            DumpErrorKind::Own => {
-                f.write_str("this is callgate itself, and a process cannot trace itself")
-            }
-            DumpErrorKind::OwnFilter => f.write_str(
-                "callgate itself runs under a filter, and the kernel shows filters only to \
-                 processes without one",
-            ),
-            DumpErrorKind::Strict => {
-                f.write_str("the thread is in seccomp strict mode, which has no filter to read")
-            }
-            DumpErrorKind::NotPermitted => {
-                f.write_str("the process cannot be traced: permission denied")
-            }
-            DumpErrorKind::TracedBy { tracer, name } => {
-                write!(f, "the thread is already traced by process {tracer} ({name})")
-            }
-            DumpErrorKind::NoCapability => {
-                f.write_str("the kernel shows filters only to processes with CAP_SYS_ADMIN")
-            }
-            DumpErrorKind::NotBuiltIn => f.write_str("this kernel cannot show filters"),
-            DumpErrorKind::OtherForm => {
-                f.write_str("the thread has a filter that is not classic BPF")
-            }
-            DumpErrorKind::Unreadable { filter } => {
-                write!(f, "filter {filter} contains instructions that callgate does not know")
-            }
-            DumpErrorKind::Late(patience) => {
-                write!(f, "the thread did not stop within {} seconds", patience.as_secs())
-            }
-            DumpErrorKind::Uninterruptible(patience) => write!(
-                f,
-                "the thread waits in the kernel, cannot be interrupted (state D), and did not stop \
-                 within {} seconds",
-                patience.as_secs()
-            ),
-            DumpErrorKind::Threads(why) => {
-                write!(f, "/proc does not list the other threads: {}", error_text(why))
-            }
-            DumpErrorKind::Other(why) => {
-                write!(f, "the process cannot be traced: {}", error_text(why))
-            }
-        }
+        f.write_str(&self.texts().0)
     }
 }
 

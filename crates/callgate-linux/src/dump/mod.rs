@@ -19,8 +19,6 @@
 mod error;
 mod read;
 #[cfg(target_arch = "x86_64")]
-mod restart;
-#[cfg(target_arch = "x86_64")]
 mod resume;
 mod tracee;
 

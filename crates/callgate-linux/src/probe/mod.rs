@@ -4,10 +4,7 @@
 //! [`Marked`] also documents which syscalls cannot be probed.
 
 mod ask;
-mod child;
-mod error;
 mod marked;
 
 pub use ask::{ProbeAnswer, probe};
-pub use error::ProbeError;
-pub use marked::{Marked, is_never_filtered};
+pub use marked::{Marked, ProbeError, is_never_filtered};

@@ -4,21 +4,18 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use super::counted::Counted;
 use super::error::BpfError;
 use super::layout::NO_EXECUTABLE;
-use super::living::Living;
-use super::namespace::in_first_namespace;
+use super::living::{Living, in_first_namespace};
 use super::recorder::Recorder;
 use super::seed::{SeedError, Seeded, seed};
 use super::session::Adopted;
+use crate::Note;
 use crate::error::RecordErrorKind;
-use crate::outcome::Outcome;
 use crate::running::{AttachTarget, Population};
-use crate::save::Parts;
-use crate::signals::Signals;
+use crate::save::{Outcome, Parts};
+use crate::signals::{self, Signals};
 use crate::start::time_of_a_syscall;
-use crate::{Note, wake_event};
 
 /// How often the recorder checks whether the last thread has ended.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -117,7 +114,7 @@ impl Attached {
                 self.recorder.save(&mut parts, &self.seeded.before);
             }
             parts.waits(start.elapsed());
-            wake_event::wait(left.map_or(PAUSE, |left| left.min(PAUSE)));
+            signals::wait_for_wake(left.map_or(PAUSE, |left| left.min(PAUSE)));
         };
         let (time, cost) = (start.elapsed(), self.cost);
         let mut notes = Vec::new();
@@ -143,9 +140,8 @@ impl Attached {
         }
         // Another process may join at any time.
         let watched = watched.map(|_| false);
-        let counted = self.recorder.finish(self.seeded.before, watched, &self.living, &mut notes);
-        let Counted { tallies, processes, threads, .. } = counted;
-        Outcome { tallies, status: None, processes, threads, time, cost, notes, signals }
+        let tallies = self.recorder.finish(self.seeded.before, watched, &self.living, &mut notes);
+        Outcome { tallies, status: None, time, cost, notes, signals }
     }
 
     /// Whether no thread is left, and no process that may execute the program of a starting container.
@@ -224,7 +220,7 @@ mod tests {
         let target = AttachTarget::Process(RunningProcess::find(child.id()).unwrap());
         let mut attached = Attached::new(&target, false).unwrap();
         let read = callgate_trace::recording::SyscallId::new(callgate::Arch::X86_64, 0);
-        attached.seeded.before.tallies.count(None, read, &[0; 6]);
+        attached.seeded.before.count(None, read, &[0; 6]);
         let session = &attached.recorder.session;
         session.set.sessions.remove(&session.id.to_ne_bytes()).unwrap();
         let description = RunDescription {

@@ -1,12 +1,11 @@
 //! Why the tracepoint method does not work.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use callgate_linux::error_text;
 
+use super::btf::PATH;
 use super::kernel::Refused;
-use super::types;
 
 /// Why the tracepoint method does not work.
 pub(crate) enum BpfError {
@@ -53,9 +52,9 @@ impl fmt::Display for BpfError {
         match self {
             BpfError::Machine => f.write_str("the tracepoint method supports only x86-64"),
             BpfError::NoTypes(why) => {
-                write!(f, "{} cannot be read: {}", types::PATH, error_text(why))
+                write!(f, "{} cannot be read: {}", PATH, error_text(why))
             }
-            BpfError::NoType(name) => write!(f, "{} does not contain {name}", types::PATH),
+            BpfError::NoType(name) => write!(f, "{} does not contain {name}", PATH),
             BpfError::Map(why) => write!(f, "the kernel refuses eBPF maps: {}", error_text(why)),
             BpfError::Types(why) => {
                 write!(f, "the kernel refuses types of eBPF functions: {}", error_text(why))

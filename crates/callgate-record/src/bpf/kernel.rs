@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use super::asm::Code;
-use super::function_types::{MAIN, NOTE_VALUE};
+use super::asm::{Code, MAIN, NOTE_VALUE};
 
 /// Commands of bpf(2) (`enum bpf_cmd`).
 const MAP_CREATE: u32 = 0;
@@ -274,7 +273,7 @@ pub(super) fn processors() -> io::Result<usize> {
 pub(super) struct Types(OwnedFd);
 
 impl Types {
-    /// Loads [`function_types`](super::function_types::function_types).
+    /// Loads [`function_types`](super::asm::function_types).
     pub(super) fn new(btf: &[u8]) -> io::Result<Types> {
         let mut attr = Attr::default();
         attr.pointer(0, btf.as_ptr());

@@ -14,26 +14,17 @@
 mod asm;
 mod attached;
 mod btf;
-mod counted;
-mod counters;
 mod error;
-mod executables;
-mod function_types;
 mod kernel;
 mod layout;
 mod living;
 #[cfg(test)]
 mod mounted;
-mod namespace;
-mod parallel;
 mod programs;
 mod recorder;
 mod seed;
 mod session;
 mod set;
-mod tracepoints;
-mod types;
-mod waiting;
 
 pub(super) use attached::Attached;
 pub(super) use error::BpfError;

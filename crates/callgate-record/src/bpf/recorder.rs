@@ -4,23 +4,22 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
+use callgate::Arch;
 use callgate_linux::{Command, error_text};
+use callgate_trace::recording::{ArgValues, Bounds, SyscallId};
 
-use super::counted::{Counted, add};
 use super::error::BpfError;
-use super::executables::Executable;
-use super::layout::{CALL_WORDS, COUNTER_KEY, NO_EXECUTABLE, OTHERS, session, state};
+use super::layout::{
+    ARG_WORDS, CALL_WORDS, COUNTER_KEY, NO_EXECUTABLE, OTHERS, SLOTS, session, state,
+};
 use super::living::Living;
-use super::session::Session;
-use super::set::{Plan, Set};
-use super::tracepoints::look_up_types;
+use super::session::{Executable, Session};
+use super::set::{Plan, Set, look_up_types};
 use crate::error::RecordErrorKind;
-use crate::outcome::Outcome;
-use crate::save::Parts;
-use crate::signals::Signals;
+use crate::save::{Outcome, Parts};
+use crate::signals::{Signals, WaitTimer};
 use crate::start::{Mark, Started, time_of_a_syscall};
 use crate::tally::Tallies;
-use crate::wait_timer::WaitTimer;
 use crate::{Note, RecordError, tracer};
 
 /// Programs and maps for one recording.
@@ -95,8 +94,7 @@ impl Recorder {
     ) -> Result<Outcome, RecordError> {
         let (recorder, started) = self.start(command)?;
         let session = &recorder.session;
-        let tallies = Tallies::new(session.splits);
-        let before = Counted { tallies, denied: 0, processes: 1, threads: 1 };
+        let before = Tallies::new(session.splits);
         let signals = Signals::forward_to(started.pid);
         let start = Instant::now();
         started.release();
@@ -143,20 +141,19 @@ impl Recorder {
             pause = (pause * 2).min(Duration::from_millis(20));
         };
         let (time, cost) = (start.elapsed(), started.cost());
-        let counted = recorder.finish(before, watched, &living, &mut notes);
-        let Counted { tallies, processes, threads, .. } = counted;
-        Ok(Outcome { tallies, status, processes, threads, time, cost, notes, signals })
+        let tallies = recorder.finish(before, watched, &living, &mut notes);
+        Ok(Outcome { tallies, status, time, cost, notes, signals })
     }
 
     /// Stops counting, and adds what the programs counted to what was counted `before`. An error does not discard a
     /// recording: a note says that it is incomplete. `watched`: whether no thread is left that could be counted.
     pub(super) fn finish(
         &self,
-        before: Counted,
+        before: Tallies,
         watched: io::Result<bool>,
         living: &Living,
         notes: &mut Vec<Note>,
-    ) -> Counted {
+    ) -> Tallies {
         let stopped = match watched {
             Ok(true) => Ok(()),
             _ => self.session.stop(),
@@ -167,7 +164,7 @@ impl Recorder {
         }
         if counted.denied > 0 {
             // A syscall whose start was missed counts as denied, so the number is uncertain.
-            let exactly = (counted.tallies.whole.lost == 0).then_some(counted.denied);
+            let exactly = (counted.whole.lost == 0).then_some(counted.denied);
             notes.push(Note::Denied(exactly));
         }
         if let Err(why) = watched.map(drop).and(stopped).and(read) {
@@ -177,12 +174,10 @@ impl Recorder {
     }
 
     /// Saves the recording so far, with what was counted `before`.
-    pub(super) fn save(&self, parts: &mut Parts<'_>, before: &Counted) {
+    pub(super) fn save(&self, parts: &mut Parts<'_>, before: &Tallies) {
         let start = Instant::now();
         match self.read(before.clone()) {
-            (Counted { tallies, processes, threads, .. }, Ok(())) => {
-                parts.save(tallies, processes, threads);
-            }
+            (counted, Ok(())) => parts.save(counted),
             // This may succeed at the end.
             (_, Err(_)) => parts.saved(start.elapsed()),
         }
@@ -220,19 +215,20 @@ impl Recorder {
 
     /// Reads the maps, and adds them to what was counted before. While the programs run, values may be slightly older than
     /// counts. If a map cannot be read, the others are added all the same.
-    fn read(&self, mut counted: Counted) -> (Counted, io::Result<()>) {
-        let (paths, named) = match self.read_executables(&mut counted.tallies) {
-            Ok(paths) => (paths, Ok(())),
-            Err(why) => (BTreeMap::new(), Err(why)),
-        };
-        let syscalls = self.read_syscalls(&mut counted.tallies, &paths);
+    fn read(&self, mut counted: Tallies) -> (Tallies, io::Result<()>) {
+        let mut paths = BTreeMap::new();
+        let named = self.read_executables(&mut counted, &mut paths);
+        let syscalls = self.read_syscalls(&mut counted, &paths);
         let words = self.read_words(&mut counted);
         (counted, named.and(syscalls).and(words))
     }
 
-    /// Adds the `execve` of each executable; returns the paths of executables by their numbers.
-    fn read_executables(&self, tallies: &mut Tallies) -> io::Result<BTreeMap<u64, Vec<u8>>> {
-        let mut paths = BTreeMap::new();
+    /// Adds the `execve` of each executable, and the paths of executables by their numbers.
+    fn read_executables(
+        &self,
+        tallies: &mut Tallies,
+        paths: &mut BTreeMap<u64, Vec<u8>>,
+    ) -> io::Result<()> {
         if self.session.splits {
             for Executable { number, executions, path } in self.session.executables()? {
                 if number != OTHERS as u64 || executions > 0 {
@@ -241,7 +237,7 @@ impl Recorder {
                 paths.insert(number, path);
             }
         }
-        Ok(paths)
+        Ok(())
     }
 
     fn read_syscalls(
@@ -262,27 +258,79 @@ impl Recorder {
         Ok(())
     }
 
-    fn read_words(&self, counted: &mut Counted) -> io::Result<()> {
+    fn read_words(&self, tallies: &mut Tallies) -> io::Result<()> {
         let (words, misses) = (self.session.words()?, self.session.misses()?);
         let word = |word: i16| words[word as usize];
-        let Counted { tallies, denied, processes, threads } = counted;
         // At least one syscall of each thread that was not seen is missing.
         let lost = [word(session::LOST), word(session::UNSEEN), misses];
         tallies.whole.lost = lost.into_iter().fold(tallies.whole.lost, u64::saturating_add);
         tallies.unsplit = word(session::UNSPLIT);
-        *denied += word(session::DENIED);
-        *processes += word(session::PROCESSES);
-        *threads += word(session::THREADS);
+        tallies.denied += word(session::DENIED);
+        tallies.processes += word(session::PROCESSES);
+        tallies.threads += word(session::THREADS);
         Ok(())
     }
 }
 
+/// The key of a counter.
+struct CounterKey {
+    syscall: SyscallId,
+    /// The number of the executable.
+    executable: u64,
+}
+
+impl CounterKey {
+    fn new(key: &[u8]) -> Option<CounterKey> {
+        let word = |at: usize| key.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
+        let arch = if word(0)? == 0 { Arch::X86_64 } else { Arch::X86 };
+        let syscall = SyscallId::of(arch.token(), word(4)?)?;
+        let executable = key.get(8..16)?.try_into().ok().map(u64::from_ne_bytes)?;
+        Some(CounterKey { syscall, executable })
+    }
+}
+
+/// Adds the counts of all processors for one syscall. `paths` are those of executables, by number.
+pub(super) fn add(
+    tallies: &mut Tallies,
+    key: &[u8],
+    values: &[u64],
+    values_key: u64,
+    paths: &BTreeMap<u64, Vec<u8>>,
+) {
+    let Some(CounterKey { syscall, executable }) = CounterKey::new(key) else { return };
+    for value in values.chunks_exact(CALL_WORDS as usize) {
+        let Some((count, args)) = value.split_first() else { continue };
+        let args = args.chunks_exact(ARG_WORDS as usize).map(|arg| seen(*count, arg, values_key));
+        let args: Vec<ArgValues> = args.collect();
+        // An entry is inserted before it is counted; without an executable, there is none.
+        if let Some(tally) = paths.get(&executable).and_then(|path| tallies.executable(path)) {
+            tally.add(syscall, *count, args.iter().cloned());
+        }
+        tallies.whole.add(syscall, *count, args);
+    }
+}
+
+/// The values of one argument on one processor.
+fn seen(count: u64, arg: &[u64], key: u64) -> ArgValues {
+    let &[length, min, max, ever, always, ref values @ ..] = arg else {
+        return ArgValues::default();
+    };
+    let first = values.iter().take(length.min(SLOTS as u64) as usize).map(|value| value ^ key);
+    if length <= SLOTS as u64 {
+        return ArgValues::from_values(count, first);
+    }
+    // A program that runs right now may not have updated them all.
+    let others = Bounds { min, max, ever, always }.unite(Bounds::of(min)).unite(Bounds::of(max));
+    ArgValues::from_bounds(count, first.fold(others, |all, value| all.unite(Bounds::of(value))))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::namespace::{in_first_namespace, is_gone};
-    use super::*;
     use crate::RecordMethod;
+    use crate::bpf::living::{in_first_namespace, is_gone};
     use crate::save::{Nowhere, RunDescription};
+
+    use super::*;
 
     /// The kernel skips the exit program when it would interrupt itself, which a test cannot provoke. So this inserts
     /// a thread that has ended into the map before the command runs.
@@ -307,5 +355,20 @@ mod tests {
         };
         let outcome = recorder.record(&command, Parts::new(&mut Nowhere, description)).unwrap();
         assert_eq!(outcome.notes, [Note::UnseenEnds(1)]);
+    }
+
+    #[test]
+    fn counts_of_processors_are_added() {
+        let mut first = vec![0; ARG_WORDS as usize];
+        first[0] = 2;
+        first[5..7].copy_from_slice(&[6, 8]);
+        assert_eq!(seen(3, &first, 1), ArgValues::from_values(3, [7, 9]));
+        let mut second = vec![0; ARG_WORDS as usize];
+        second[..5].copy_from_slice(&[33, 0x100, 0x900, 0xf00, 0]);
+        for (slot, value) in second[5..].iter_mut().zip(1..) {
+            *slot = value;
+        }
+        let bounds = Bounds { min: 1, max: 0x900, ever: 0xf3f, always: 0 };
+        assert_eq!(seen(50, &second, 0), ArgValues::from_bounds(50, bounds));
     }
 }

@@ -1,4 +1,4 @@
-//! Adds the threads of running processes to a session.
+//! Adds the threads of running processes to a session, with the syscalls in which they wait.
 //!
 //! The programs run already, so threads that a recorded thread starts are added by the kernel. The list of threads in
 //! `/proc` is read again until nothing new appears: a thread that was started by one that was not recorded yet was
@@ -8,15 +8,20 @@
 //! A thread may wait in a syscall whose start the programs have not seen, perhaps forever, as a server waits for
 //! requests. `/proc/TID/syscall` has that syscall, and it counts if the thread's state shows that it was in it when it
 //! was added.
+//!
+//! The kernel reads it without stopping the thread, and only while that is off the processor
+//! (`proc_pid_syscall` in `fs/proc/base.c`). Needs the permission to trace the thread.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::fs;
+use std::io::{self, Read as _};
 use std::time::{Duration, Instant};
 
-use super::counted::Counted;
+use callgate::Arch;
+use callgate_trace::recording::SyscallId;
+
 use super::layout::{NO_EXECUTABLE, state};
 use super::session::{Adopted, Session};
-use super::waiting::{Waiting, waiting_syscall};
 use crate::running::{AttachTarget, Image, Thread, executed_path, is_ending};
 use crate::tally::Tallies;
 
@@ -34,7 +39,7 @@ pub(super) struct Seeded {
     /// How many of them did not end meanwhile.
     pub(super) added: u64,
     /// Their number, and the syscalls in which they waited.
-    pub(super) before: Counted,
+    pub(super) before: Tallies,
     /// How many of them may have waited in a syscall that could not be read.
     pub(super) unread: u64,
 }
@@ -108,9 +113,9 @@ pub(super) fn seed(session: &mut Session, target: &AttachTarget) -> Result<Seede
     // Of each of these threads, at least one syscall is missing; of a list that never ends, too.
     tallies.whole.lost = without_room.len() as u64 + u64::from(quiet < QUIET);
     let processes: BTreeSet<u32> = added.iter().map(|(thread, _)| thread.process).collect();
-    let (processes, added) = (processes.len() as u64, added.len() as u64);
-    let before = Counted { tallies, denied: 0, processes, threads: added + passed };
-    Ok(Seeded { added, before, unread })
+    let added = added.len() as u64;
+    (tallies.processes, tallies.threads) = (processes.len() as u64, added + passed);
+    Ok(Seeded { added, before: tallies, unread })
 }
 
 /// Adds a thread that executes this.
@@ -120,4 +125,61 @@ fn adopt(session: &mut Session, thread: &[u8], path: Option<&[u8]>) -> io::Resul
         None => NO_EXECUTABLE as u64,
     };
     session.adopt(thread, executable)
+}
+
+/// Whether a thread waits in a syscall.
+pub(super) enum Waiting {
+    /// In this one, with these arguments.
+    In(SyscallId, [u64; 6]),
+    /// It runs, waits elsewhere, or has ended.
+    Elsewhere,
+    /// This process has no permission to know.
+    Denied,
+}
+
+fn waiting_syscall(thread: Thread) -> Waiting {
+    let id = thread.id;
+    let text = match fs::read_to_string(format!("/proc/{id}/task/{id}/syscall")) {
+        Ok(text) => text,
+        Err(why) if why.kind() == io::ErrorKind::PermissionDenied => return Waiting::Denied,
+        Err(_) => return Waiting::Elsewhere,
+    };
+    let Some((nr, args)) = parse(&text) else { return Waiting::Elsewhere };
+    let arch = if is_32_bit(id).unwrap_or(false) { Arch::X86 } else { Arch::X86_64 };
+    SyscallId::of(arch.token(), nr).map_or(Waiting::Elsewhere, |syscall| Waiting::In(syscall, args))
+}
+
+/// Whether a thread executes a 32-bit program. The file does not have the ABI of the syscall.
+fn is_32_bit(thread: u32) -> io::Result<bool> {
+    let mut header = [0; 20];
+    fs::File::open(format!("/proc/{thread}/exe"))?.read_exact(&mut header)?;
+    Ok(header.starts_with(b"\x7fELF\x01") && header.get(18) == Some(&EM_386))
+}
+
+/// `EM_386` of `elf.h`.
+const EM_386: u8 = 3;
+
+/// `NR ARG… SP PC`; `running`; or `-1 SP PC` outside of a syscall.
+fn parse(text: &str) -> Option<(u32, [u64; 6])> {
+    let mut words = text.split_ascii_whitespace();
+    let nr = words.next()?.parse().ok()?;
+    let mut args = [0; 6];
+    for arg in &mut args {
+        *arg = u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?;
+    }
+    Some((nr, args))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_threads_in_a_syscall_have_one() {
+        let text = "232 0x5 0x7ffd 0x200 0xffffffffffffffff 0x0 0x8 0x7ffd1 0x7f2c\n";
+        assert_eq!(parse(text), Some((232, [5, 0x7ffd, 0x200, u64::MAX, 0, 8])));
+        for text in ["running\n", "-1 0x7ffd1 0x7f2c\n", "", "232 0x5\n", "1 2 3 4 5 6 7\n"] {
+            assert_eq!(parse(text), None, "{text:?}");
+        }
+    }
 }

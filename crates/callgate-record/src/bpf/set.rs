@@ -1,4 +1,4 @@
-//! One set of eBPF programs for all recorders.
+//! One set of eBPF programs for all recorders, and what the programs must know of the kernel's types.
 //!
 //! Tracepoints belong to the whole machine, and every program there slows every process. So a recorder looks for the
 //! programs of another recorder before it loads its own, and opens a session ([`super::session`]) in that set. Two
@@ -17,18 +17,18 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::panic::resume_unwind;
+use std::thread::{self, Builder};
 
-use super::asm::Code;
+use super::asm::{Code, function_types};
+use super::btf::{Btf, TypesFile, Wanted};
 use super::error::BpfError;
-use super::function_types::function_types;
 use super::kernel::{self, Form, Loaded, Map, MapKind, Name, Program, Types};
 use super::layout::{
     CALL_WORDS, CGROUP_WORDS, COUNTER_KEY, EXECUTABLE_KEY, EXECUTABLE_WORDS, Maps, Offsets,
     THREAD_WORDS, session,
 };
-use super::parallel::each_in_parallel;
 use super::programs;
-use super::tracepoints::TRACEPOINTS;
 use crate::tally::{MAX_EXECUTABLES, MAX_SYSCALLS};
 
 /// How many threads can be recorded at a time.
@@ -234,9 +234,73 @@ fn map(ids: &[u32], form: Form, name: &Name) -> Option<(u32, Map)> {
     found.next()
 }
 
+/// The tracepoints, by the names of their types in the kernel.
+const TRACEPOINTS: [&str; 5] = [
+    "btf_trace_sched_process_fork",
+    "btf_trace_sched_process_exec",
+    "btf_trace_sched_process_exit",
+    "btf_trace_sys_exit",
+    "btf_trace_sys_enter",
+];
+
+/// Looks up the offsets of structure members, and the types of [`TRACEPOINTS`].
+pub(super) fn look_up_types() -> Result<(Offsets, [u32; 5]), BpfError> {
+    let [fork, exec, exit, leave, enter] = TRACEPOINTS.map(Wanted::Typedef);
+    let wanted = [
+        Wanted::Member("task_struct", "pid"),
+        Wanted::Member("task_struct", "tgid"),
+        Wanted::Member("task_struct", "thread_info"),
+        Wanted::Member("thread_info", "status"),
+        Wanted::Member("task_struct", "exit_code"),
+        Wanted::Member("task_struct", "flags"),
+        Wanted::Member("linux_binprm", "filename"),
+        fork,
+        exec,
+        exit,
+        leave,
+        enter,
+    ];
+    let file = TypesFile::open().map_err(BpfError::NoTypes)?;
+    let found = Btf::new(&file).ok_or(BpfError::NoType("a header"))?.find(wanted);
+    if let Some((_, missing)) = found.iter().zip(wanted).find(|(found, _)| found.is_none()) {
+        return Err(BpfError::NoType(missing.name()));
+    }
+    let [pid, tgid, thread_info, status, exit_code, flags, filename, targets @ ..] =
+        found.map(Option::unwrap_or_default);
+    // The offset of a load is a signed 16-bit number.
+    let reach =
+        |offset: u32| i16::try_from(offset).map_err(|_| BpfError::NoType("members in reach"));
+    let offsets = Offsets {
+        pid: reach(pid)?,
+        tgid: reach(tgid)?,
+        status: reach(thread_info.saturating_add(status))?,
+        exit_code: reach(exit_code)?,
+        flags: reach(flags)?,
+        filename: reach(filename)?,
+    };
+    Ok((offsets, targets))
+}
+
+/// Calls the function for each item, in threads of their own as far as there can be threads; the results are in the order of
+/// the items.
+fn each_in_parallel<I: Sync, T: Send>(items: &[I], function: impl Fn(&I) -> T + Sync) -> Vec<T> {
+    let function = &function;
+    thread::scope(|scope| {
+        let start =
+            |item| Builder::new().spawn_scoped(scope, move || function(item)).map_err(|_| item);
+        let started: Vec<_> = items.iter().map(start).collect();
+        let result = |started: Result<thread::ScopedJoinHandle<'_, T>, &I>| match started {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(item) => function(item),
+        };
+        started.into_iter().map(result).collect()
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::recorder::Recorder;
+    use crate::bpf::recorder::Recorder;
+
     use super::*;
 
     #[test]
@@ -277,5 +341,11 @@ mod tests {
         assert_eq!(plan.program_of(&other.name('0')), None);
         let name = plan.name('t');
         assert!(name[..15].iter().all(u8::is_ascii_alphanumeric) && name[15] == 0);
+    }
+
+    #[test]
+    fn results_are_in_the_order_of_the_items() {
+        assert_eq!(each_in_parallel(&[1, 2, 3], |item| item * item), [1, 4, 9]);
+        assert_eq!(each_in_parallel(&[(); 0], |()| 1), [0; 0]);
     }
 }

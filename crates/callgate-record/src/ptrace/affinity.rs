@@ -4,11 +4,13 @@
 //! turn itself: a stop took 23 µs on two processors and 8 µs on one. The scheduler does not know this, so the
 //! tracer regularly checks where its tracee runs and moves there. The affinity of the tracee does not change.
 //!
-//! Sources: sched_setaffinity(2), proc_pid_stat(5).
+//! Source: sched_setaffinity(2).
 
 use std::mem::MaybeUninit;
 
 use libc::{cpu_set_t, pid_t};
+
+use crate::running::processor_of;
 
 /// The tracer checks at the first stop and then after this many.
 const CHECK_INTERVAL: u32 = 128;
@@ -40,7 +42,7 @@ impl TracerAffinity {
         }
         self.stops = 0;
         let Some(allowed) = &self.allowed else { return };
-        let Some(processor) = processor_of(pid).filter(|processor| {
+        let Some(processor) = processor_of(pid as u32).filter(|processor| {
             // SAFETY: the number is below the size of the set.
             *processor < libc::CPU_SETSIZE as usize
                 && unsafe { libc::CPU_ISSET(*processor, allowed) }
@@ -72,16 +74,6 @@ fn set(processors: &cpu_set_t) {
     unsafe { libc::sched_setaffinity(0, size_of::<cpu_set_t>(), processors) };
 }
 
-/// The processor that a thread ran on last.
-fn processor_of(pid: pid_t) -> Option<usize> {
-    let bytes = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program is in parentheses and may contain any bytes, also parentheses.
-    let end = bytes.iter().rposition(|byte| *byte == b')')?;
-    // Field 39 of the line; the rest starts with field 3.
-    let field = bytes.get(end + 1..)?.split(|byte| *byte == b' ').nth(37)?;
-    std::str::from_utf8(field).ok()?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,7 +87,7 @@ mod tests {
                     libc::prctl(libc::PR_SET_NAME, name.as_ptr());
                     libc::gettid()
                 };
-                assert!(processor_of(thread).is_some(), "{name:?}");
+                assert!(processor_of(thread as u32).is_some(), "{name:?}");
             }
         });
         named.join().unwrap();
@@ -105,8 +97,8 @@ mod tests {
     fn the_processor_of_a_thread_is_found_and_left_again() {
         // SAFETY: takes nothing.
         let (pid, here) = unsafe { (libc::getpid(), libc::sched_getcpu()) };
-        assert!(here >= 0 && processor_of(pid).is_some());
-        assert_eq!(processor_of(-1), None);
+        assert!(here >= 0 && processor_of(pid as u32).is_some());
+        assert_eq!(processor_of(u32::MAX), None);
         let affinity = || TracerAffinity::new().allowed.unwrap();
         let before = affinity();
         let mut moved = TracerAffinity::new();

@@ -1,48 +1,40 @@
-//! Starts a command, traces it, and reports the outcome.
+//! Starts a command, traces it, waits for what tracees do, and reports the outcome.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use callgate_linux::{Command, SeccompMode, ThreadStatus};
+use libc::c_int;
 
+use super::affinity::TracerAffinity;
 use super::listener::Listener;
 use super::session::{Session, Tracee, gone_or};
+use super::sigchld_waker::{SigchldWaker, Wakeup};
 use crate::error::RecordErrorKind;
-use crate::outcome::Outcome;
-use crate::save::Parts;
-use crate::signals::Signals;
+use crate::save::{Outcome, Parts};
+use crate::signals::{Signals, WaitTimer};
 use crate::start::{Mark, PATIENCE, Started, Stopped, time_of_a_syscall};
 use crate::tally::Tallies;
 use crate::{Note, RecordError, tracer};
 
-/// How the recorder learns of syscalls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SyscallReports {
-    /// Syscalls wait for the listener of a filter (`ret USER_NOTIF`).
-    Notifications,
-    /// Syscalls stop for the tracer (`ret TRACE`).
-    Stops,
-}
-
-/// Records a command; returns when all of its processes have ended. `splits`: executables are counted apart.
+/// Records a command whose filter reports syscalls; returns when all of its processes have ended. `splits`: executables are
+/// counted apart.
 pub(crate) fn record(
     command: &Command,
-    syscalls: SyscallReports,
+    mark: Mark,
     splits: bool,
     parts: Parts<'_>,
 ) -> Result<Outcome, RecordError> {
-    let mark = match syscalls {
-        SyscallReports::Notifications if !Listener::available() => {
-            return Err(RecordErrorKind::NoListener(None).into());
-        }
-        SyscallReports::Notifications => Mark::Listener,
-        SyscallReports::Stops => Mark::Stops,
-    };
+    let has_listener = matches!(mark, Mark::Listener);
+    if has_listener && !Listener::available() {
+        return Err(RecordErrorKind::NoListener(None).into());
+    }
     let started =
         Started::new(command, mark, time_of_a_syscall()).map_err(RecordErrorKind::Start)?;
     let signals = Signals::forward_to(started.pid);
-    match trace(&started, syscalls) {
+    match trace(&started, has_listener) {
         Ok(listener) => record_traced(command, &started, listener, signals, splits, parts),
         Err(why) => {
             started.kill();
@@ -52,21 +44,14 @@ pub(crate) fn record(
 }
 
 /// Traces the child and lets it run.
-fn trace(started: &Started, syscalls: SyscallReports) -> Result<Option<Listener>, RecordErrorKind> {
-    let seize = || tracer::seize(started.pid).map_err(RecordErrorKind::Ptrace);
-    match syscalls {
-        SyscallReports::Stops => {
-            seize()?;
-            started.release();
-            Ok(None)
-        }
-        SyscallReports::Notifications => {
-            seize()?;
-            started.release();
-            let fd = wait_for_listener(started)?;
-            Listener::new(fd).map(Some).map_err(|why| RecordErrorKind::NoListener(Some(why)))
-        }
+fn trace(started: &Started, has_listener: bool) -> Result<Option<Listener>, RecordErrorKind> {
+    tracer::seize(started.pid).map_err(RecordErrorKind::Ptrace)?;
+    started.release();
+    if !has_listener {
+        return Ok(None);
     }
+    let fd = wait_for_listener(started)?;
+    Listener::new(fd).map(Some).map_err(|why| RecordErrorKind::NoListener(Some(why)))
 }
 
 /// Waits until the child has installed its filter.
@@ -76,7 +61,7 @@ fn wait_for_listener(started: &Started) -> Result<OwnedFd, RecordErrorKind> {
         if let Some(fd) = started.listener() {
             return Ok(fd);
         }
-        if started.has_ended() {
+        if tracer::has_ended(started.pid) {
             return Err(match started.stopped() {
                 Some(Stopped::NoFilter(why)) => RecordErrorKind::NoListener(Some(why)),
                 _ => RecordErrorKind::Ended,
@@ -114,8 +99,6 @@ fn record_traced(
         running: false,
         status: None,
         tallies: Tallies::new(splits),
-        processes: 1,
-        threads: 1,
         untraced: 0,
         notes: Vec::new(),
     };
@@ -144,11 +127,95 @@ fn record_traced(
     Ok(Outcome {
         tallies: session.tallies,
         status: session.status,
-        processes: session.processes,
-        threads: session.threads,
         time: start.elapsed(),
         cost: started.cost(),
         notes: session.notes,
         signals,
     })
+}
+
+impl Session {
+    /// Runs until all tracees have ended.
+    pub(super) fn run(
+        &mut self,
+        signals: &Signals,
+        parts: &mut Parts<'_>,
+    ) -> Result<(), RecordError> {
+        match self.listener.as_ref().map(Listener::fd) {
+            Some(fd) => self.by_listener(fd, signals, parts),
+            None => self.by_stops(signals, parts),
+        }
+    }
+
+    /// Saves the recording so far, if that is due.
+    fn save(&self, parts: &mut Parts<'_>) {
+        if self.running && parts.is_due() {
+            parts.save(self.tallies.clone());
+        }
+    }
+
+    fn by_stops(&mut self, signals: &Signals, parts: &mut Parts<'_>) -> Result<(), RecordError> {
+        let mut affinity = TracerAffinity::new();
+        let mut timer = if parts.are_wanted() { WaitTimer::start() } else { None };
+        while !self.tracees.is_empty() {
+            // Checked in every round, because a busy tracee never lets the wait be interrupted.
+            if signals.interrupted() {
+                drop(timer);
+                self.end_others();
+                return Ok(());
+            }
+            self.save(parts);
+            let (pid, status) = match tracer::wait(-1) {
+                Ok(event) => event,
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
+                Err(why) if why.raw_os_error() == Some(libc::ECHILD) => return Ok(()),
+                Err(why) => return Err(RecordErrorKind::Ptrace(why).into()),
+            };
+            if libc::WIFSTOPPED(status) {
+                affinity.stopped(pid);
+            }
+            self.changed(pid, status, signals)?;
+            if self.status.is_some() {
+                timer = timer.or_else(WaitTimer::start);
+            }
+        }
+        Ok(())
+    }
+
+    fn by_listener(
+        &mut self,
+        fd: c_int,
+        signals: &Signals,
+        parts: &mut Parts<'_>,
+    ) -> Result<(), RecordError> {
+        let waker = SigchldWaker::new().map_err(RecordErrorKind::Ptrace)?;
+        if self.stops_at_syscalls {
+            gone_or(tracer::interrupt(self.main))?;
+        }
+        let mut open = Some(fd);
+        // Threads that are not traced yet may make a syscall after all tracees have ended.
+        while !self.tracees.is_empty() || self.untraced > 0 && open.is_some() {
+            if signals.interrupted() {
+                self.end_others();
+                return Ok(());
+            }
+            self.save(parts);
+            match waker.wait(open).map_err(RecordErrorKind::Ptrace)? {
+                Wakeup::Sigchld | Wakeup::Timeout => loop {
+                    match tracer::next() {
+                        Ok(Some((pid, status))) => self.changed(pid, status, signals)?,
+                        Ok(None) => break,
+                        Err(why) if why.raw_os_error() == Some(libc::ECHILD) => {
+                            self.tracees.clear();
+                            break;
+                        }
+                        Err(why) => return Err(RecordErrorKind::Ptrace(why).into()),
+                    }
+                },
+                Wakeup::Readable => self.receive()?,
+                Wakeup::Closed => open = None,
+            }
+        }
+        Ok(())
+    }
 }

@@ -48,8 +48,6 @@ pub(super) struct Session {
     /// How the command ended.
     pub(super) status: Option<c_int>,
     pub(super) tallies: Tallies,
-    pub(super) processes: u64,
-    pub(super) threads: u64,
     /// How many processes and threads were started with `CLONE_UNTRACED`.
     pub(super) untraced: u64,
     pub(super) notes: Vec<Note>,
@@ -252,8 +250,8 @@ impl Session {
     }
 
     fn starts(&mut self, pid: pid_t) {
-        self.threads += 1;
-        self.processes += u64::from(tracer::is_process(pid));
+        self.tallies.threads += 1;
+        self.tallies.processes += u64::from(tracer::is_process(pid));
     }
 
     fn resume(&mut self, pid: pid_t, signal: c_int) -> Result<(), RecordError> {
@@ -268,20 +266,15 @@ impl Session {
     fn stopped_syscall(&mut self, pid: pid_t) -> Result<(), RecordError> {
         match tracer::syscall(pid) {
             Ok(Some(syscall)) => {
-                if self
-                    .tracees
-                    .get_mut(&pid)
-                    .is_none_or(|tracee| tracee.interrupted.enter(&syscall))
-                {
+                let tracee = self.tracees.get_mut(&pid);
+                if tracee.is_none_or(|tracee| tracee.interrupted.enter(&syscall)) {
                     self.syscall(pid, &syscall);
                 }
                 Ok(())
             }
             Ok(None) => {
-                if self.listener.is_some() {
-                    if let Some(tracee) = self.tracees.get_mut(&pid) {
-                        tracee.interrupted.leave(pid);
-                    }
+                if let (Some(tracee), Some(_)) = (self.tracees.get_mut(&pid), &self.listener) {
+                    tracee.interrupted.leave(pid);
                 }
                 Ok(())
             }

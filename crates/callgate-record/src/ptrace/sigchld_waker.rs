@@ -11,8 +11,7 @@ use std::os::fd::AsRawFd as _;
 
 use libc::{c_int, sigset_t};
 
-use crate::signals;
-use crate::wake_event::{self, wake};
+use crate::signals::{self, wake};
 
 /// Signals an eventfd at each SIGCHLD, until it is dropped. At most one exists at a time.
 pub(super) struct SigchldWaker {
@@ -40,7 +39,7 @@ pub(super) enum Wakeup {
 impl SigchldWaker {
     /// Starts signalled, because SIGCHLD may have arrived before.
     pub(super) fn new() -> io::Result<SigchldWaker> {
-        let event = wake_event::event()?;
+        let event = signals::wake_event()?;
         let handler = child_changed as extern "C" fn(_) as libc::sighandler_t;
         let action = signals::set(libc::SIGCHLD, &signals::action(handler, libc::SA_RESTART));
         wake();

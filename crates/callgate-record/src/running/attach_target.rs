@@ -1,12 +1,10 @@
 //! A target: a process or a cgroup.
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use super::cgroup::Cgroup;
-use super::process::RunningProcess;
-use super::thread::Thread;
+use super::process::{RunningProcess, Thread};
 
 /// What a recorder attaches to.
 #[derive(Clone, Debug)]

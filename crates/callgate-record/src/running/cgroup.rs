@@ -1,22 +1,27 @@
-//! A cgroup of the v2 hierarchy. `unsafe` code: statfs(2).
+//! Cgroups of the mounted v2 hierarchy, among them those of systemd units and of containers. `unsafe` code: statfs(2).
+//!
+//! | engine | systemd's names | other names |
+//! |---|---|---|
+//! | Docker | `docker-ID.scope` | `docker/ID` |
+//! | Podman | `libpod-ID.scope`, `libpod-payload-ID` | `libpod-ID` |
+//! | containerd, CRI | `cri-containerd-ID.scope`, `nerdctl-ID.scope` | `ID` |
+//! | CRI-O | `crio-ID.scope` | `crio-ID` |
+//! | runc, crun | `runc-NAME.scope`, `crun-NAME.scope` | `NAME` |
+//!
+//! `libpod-conmon-ID.scope` and `crio-conmon-ID.scope` have the engine's monitor of a container.
 
 use std::collections::BTreeSet;
-use std::ffi::CString;
-use std::fmt;
-use std::fs;
-use std::io;
+use std::ffi::{CString, OsString};
 use std::mem::MaybeUninit;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
+use std::{fmt, fs, io};
 
 use callgate_linux::ThreadStatus;
 
-use super::container;
 use super::error::{TargetError, TargetErrorKind};
-use super::hierarchy::{mount_point, search};
-use super::thread::Thread;
-use super::unit;
+use super::process::Thread;
 use crate::bpf::CGROUP_LEVELS;
 
 /// A cgroup with processes.
@@ -67,8 +72,8 @@ impl Cgroup {
     /// If there is none, or if several units have this name: those of users and of the system.
     pub fn of_unit(name: &str) -> Result<Cgroup, TargetError> {
         let mount = mount_point()?;
-        let name = unit::full_name(name);
-        let found = search(&mount, |directory| unit::is_named(directory, &name));
+        let name = full_name(name);
+        let found = search(&mount, |directory| is_named(directory, &name));
         let found =
             one(&name, &mount, found)?.ok_or_else(|| TargetErrorKind::NoUnit(name.clone()))?;
         Ok(Cgroup { label: Some(format!("unit {name}")), ..Cgroup::at(&found, &mount)? })
@@ -80,7 +85,7 @@ impl Cgroup {
     /// If there is none, or if several containers have such an ID.
     pub fn of_container(id: &str, name: &str) -> Result<Cgroup, TargetError> {
         let mount = mount_point()?;
-        let found = search(&mount, |directory| container::is_of(directory, id));
+        let found = search(&mount, |directory| is_of(directory, id));
         let found =
             one(id, &mount, found)?.ok_or_else(|| TargetErrorKind::NoContainer(name.to_owned()))?;
         Ok(Cgroup { label: Some(format!("container {name}")), ..Cgroup::at(&found, &mount)? })
@@ -196,5 +201,167 @@ fn magic(path: &Path) -> io::Result<u64> {
             0 => Ok(found.assume_init().f_type as u64),
             _ => Err(io::Error::last_os_error()),
         }
+    }
+}
+
+/// How many cgroups a search looks at.
+const MOST: usize = 1 << 20;
+
+/// The mount point of the hierarchy.
+fn mount_point() -> Result<PathBuf, TargetErrorKind> {
+    let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
+    find_mount(&mounts).ok_or(TargetErrorKind::NoHierarchy)
+}
+
+/// The first mount of the whole hierarchy, otherwise the first of a part of it.
+fn find_mount(mounts: &[u8]) -> Option<PathBuf> {
+    let mut found: Vec<(bool, PathBuf)> = mounts
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| {
+            let mut fields = line.split(|byte| *byte == b' ').skip(3);
+            let (root, point) = (fields.next()?, fields.next()?);
+            // Optional fields end with a hyphen.
+            let kind = fields.skip_while(|field| *field != b"-").nth(1)?;
+            let path = PathBuf::from(OsString::from_vec(unescape(point)));
+            (kind == b"cgroup2").then_some((root != b"/", path))
+        })
+        .collect();
+    found.sort_by_key(|(is_part, _)| *is_part);
+    found.into_iter().next().map(|(_, path)| path)
+}
+
+/// Spaces and the like are in octal: `\040`.
+fn unescape(text: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text;
+    loop {
+        rest = match rest {
+            [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', rest @ ..] => {
+                bytes.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                rest
+            }
+            [byte, rest @ ..] => {
+                bytes.push(*byte);
+                rest
+            }
+            [] => return bytes,
+        };
+    }
+}
+
+/// The cgroups below a directory whose names `is_wanted` accepts, without those below an accepted one.
+pub(super) fn search(root: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut left = vec![root.to_owned()];
+    let mut seen = 0;
+    while let Some(directory) = left.pop().filter(|_| seen < MOST) {
+        // It may disappear meanwhile.
+        let Ok(entries) = fs::read_dir(directory) else { continue };
+        for entry in
+            entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        {
+            seen += 1;
+            match entry.file_name().to_str().is_some_and(&is_wanted) {
+                true => found.push(entry.path()),
+                false => left.push(entry.path()),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The name of a unit with its suffix.
+fn full_name(name: &str) -> String {
+    const SUFFIXES: [&str; 6] = [".service", ".scope", ".slice", ".socket", ".mount", ".swap"];
+    let has_suffix = SUFFIXES.iter().any(|suffix| name.ends_with(suffix));
+    if has_suffix { name.to_owned() } else { format!("{name}.service") }
+}
+
+/// Whether a directory is the cgroup of a unit. systemd puts an underscore before names that could be a file of the
+/// kernel (`cg_escape` in `src/basic/cgroup-util.c`).
+fn is_named(directory: &str, unit: &str) -> bool {
+    directory == unit || directory.strip_prefix('_') == Some(unit)
+}
+
+/// An ID of an engine: a SHA-256 hash or as many random digits.
+const DIGITS: usize = 64;
+
+const PREFIXES: [&str; 9] = [
+    "docker-",
+    "libpod-payload-",
+    "libpod-",
+    "cri-containerd-",
+    "nerdctl-",
+    "crio-",
+    "runc-",
+    "crun-",
+    "",
+];
+
+/// Whether a directory is the cgroup of the container with this ID, or with an ID that starts so. Names that are not
+/// hexadecimal, as runc takes them, must be complete.
+fn is_of(directory: &str, id: &str) -> bool {
+    let name = directory.strip_suffix(".scope").unwrap_or(directory);
+    PREFIXES.iter().filter_map(|prefix| Some((*prefix, name.strip_prefix(prefix)?))).any(
+        |(prefix, found)| {
+            let is_id = found.len() == DIGITS && is_hexadecimal(found);
+            !id.is_empty() && (is_id && found.starts_with(id) || !prefix.is_empty() && found == id)
+        },
+    )
+}
+
+fn is_hexadecimal(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mount_of_the_whole_hierarchy_is_preferred() {
+        let mounts = b"31 23 0:26 / /sys/fs/cgroup ro,nosuid shared:9 - tmpfs tmpfs ro,mode=755\n\
+                       40 31 0:27 /part /mnt/part rw shared:10 - cgroup2 cgroup2 rw\n\
+                       32 31 0:27 / /mnt/a\\040b rw shared:10 master:3 - cgroup2 cgroup2 rw\n";
+        assert_eq!(find_mount(mounts), Some("/mnt/a b".into()));
+        assert_eq!(find_mount(&mounts[..150]), Some("/mnt/part".into()));
+        assert_eq!(find_mount(b""), None);
+    }
+
+    #[test]
+    fn a_service_needs_no_suffix() {
+        assert_eq!(full_name("nginx"), "nginx.service");
+        assert_eq!(full_name("getty@tty1"), "getty@tty1.service");
+        assert_eq!(full_name("a.b"), "a.b.service");
+        assert_eq!(full_name("init.scope"), "init.scope");
+        assert!(
+            is_named("_cpu.service", "cpu.service") && !is_named("cpu.service.d", "cpu.service")
+        );
+    }
+
+    #[test]
+    fn the_names_of_all_engines_are_known() {
+        let id = "3f".repeat(32);
+        for directory in [
+            "docker-ID.scope",
+            "libpod-ID.scope",
+            "libpod-payload-ID",
+            "libpod-ID",
+            "cri-containerd-ID.scope",
+            "crio-ID.scope",
+            "nerdctl-ID.scope",
+            "ID",
+        ] {
+            let directory = directory.replace("ID", &id);
+            assert!(is_of(&directory, &id) && is_of(&directory, &id[..12]), "{directory}");
+            assert!(!is_of(&directory, "4f") && !is_of(&directory, ""), "{directory}");
+        }
+        for directory in ["libpod-conmon-ID.scope", "crio-conmon-ID.scope", "ID.service", "IDa"] {
+            assert!(!is_of(&directory.replace("ID", &id), &id[..12]), "{directory}");
+        }
+        assert!(is_of("runc-web.scope", "web") && is_of("crun-web.scope", "web"));
+        // Any cgroup could have this name.
+        assert!(!is_of("web", "web") && !is_of("runc-web.scope", "we"));
     }
 }

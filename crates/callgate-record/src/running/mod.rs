@@ -10,20 +10,12 @@
 
 mod attach_target;
 mod cgroup;
-mod container;
 mod error;
-mod executed;
-mod hierarchy;
 mod process;
-mod stat;
-mod thread;
-mod unit;
 
 pub use attach_target::AttachTarget;
 pub use cgroup::Cgroup;
 pub(crate) use cgroup::Population;
 pub use error::TargetError;
-pub(crate) use executed::{Image, executed_path};
 pub use process::RunningProcess;
-pub(crate) use stat::{is_ending, parent_of};
-pub(crate) use thread::Thread;
+pub(crate) use process::{Image, Thread, executed_path, is_ending, parent_of, processor_of};

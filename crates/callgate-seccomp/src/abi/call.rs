@@ -4,6 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use libc::c_int;
 
+use super::registry::{self, Handle};
+use crate::context::Context;
 use crate::error::{Error, Result};
 
 /// Runs a body; `fallback` is the result if it panics.
@@ -16,6 +18,11 @@ pub(super) fn guarded<T>(fallback: T, body: impl FnOnce() -> T) -> T {
 pub(super) fn status(body: impl FnOnce() -> Result<()>) -> c_int {
     let result = guarded(Err(Error::Internal), body);
     result.map_or_else(|error| error.documented().code(), |()| 0)
+}
+
+/// The error code of what a function does with a context.
+pub(super) fn on(ctx: Handle, body: impl FnOnce(&mut Context) -> Result<()>) -> c_int {
+    status(|| registry::with(ctx, body))
 }
 
 /// The same for a function that may return any error of the kernel.

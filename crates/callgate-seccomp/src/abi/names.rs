@@ -1,13 +1,15 @@
-//! seccomp_syscall_resolve_name(3).
+//! What needs no context: seccomp_syscall_resolve_name(3), seccomp_version(3), seccomp_api_get(3).
 
 use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
 
 use callgate::Arch;
-use libc::c_int;
+use libc::{c_int, c_uint};
 
-use super::call::guarded;
+use super::call::{guarded, status};
 use crate::arch::of_token;
+use crate::error::Error;
+use crate::kernel::support::{MAX_LEVEL, SUPPORT};
 use crate::names;
 
 /// `__NR_SCMP_ERROR`.
@@ -73,5 +75,41 @@ unsafe fn resolve(
     guarded(UNKNOWN, || {
         let (Some(arch), Ok(name)) = (of_token(arch_token), name.to_str()) else { return UNKNOWN };
         look_up(arch, name).unwrap_or(UNKNOWN)
+    })
+}
+
+/// `struct scmp_version`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Version {
+    major: c_uint,
+    minor: c_uint,
+    micro: c_uint,
+}
+
+/// The version of libseccomp whose interface this is.
+static VERSION: Version = Version { major: 2, minor: 6, micro: 1 };
+
+/// The version.
+#[unsafe(no_mangle)]
+pub extern "C" fn seccomp_version() -> *const Version {
+    &raw const VERSION
+}
+
+/// The API level, which says what the kernel supports.
+#[unsafe(no_mangle)]
+pub extern "C" fn seccomp_api_get() -> c_uint {
+    guarded(1, || SUPPORT.level())
+}
+
+/// Sets the API level.
+#[unsafe(no_mangle)]
+pub extern "C" fn seccomp_api_set(level: c_uint) -> c_int {
+    status(|| {
+        if !(1..=MAX_LEVEL).contains(&level) {
+            return Err(Error::Invalid);
+        }
+        SUPPORT.set_level(level);
+        Ok(())
     })
 }

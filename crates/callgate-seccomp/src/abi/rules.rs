@@ -5,11 +5,12 @@
 //! argument of this type is passed like a declared one.
 
 use callgate::Verdict;
+use callgate_formats::ruleset::{Comparison, Op};
 use libc::{c_int, c_uint};
+use passed::{Passed, get};
 
-use super::call::status;
+use super::call::{on, status};
 use super::registry::{self, Handle};
-use super::rule_args::{ArgCmp, MAX_ARGS, comparisons};
 use crate::context::NewRule;
 use crate::error::{Error, Result};
 use crate::kernel::support::SUPPORT;
@@ -54,8 +55,6 @@ mod passed {
         unsafe { passed.assume_init() }
     }
 }
-
-use passed::{Passed, get};
 
 /// Adds a rule; what an architecture cannot express is adapted.
 ///
@@ -184,10 +183,57 @@ fn add(ctx: Handle, action: u32, nr: c_int, given: &[ArgCmp], is_exact: bool) ->
 /// Raises the priority of a syscall: a filter decides syscalls of high priority with fewer instructions.
 #[unsafe(no_mangle)]
 pub extern "C" fn seccomp_syscall_priority(ctx: Handle, syscall: c_int, priority: u8) -> c_int {
-    status(|| {
-        registry::with(ctx, |context| {
-            context.check_number(syscall)?;
-            context.prioritize(syscall, priority)
-        })
+    on(ctx, |context| {
+        context.check_number(syscall)?;
+        context.prioritize(syscall, priority)
     })
+}
+
+/// A comparison of an argument, as callers pass it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ArgCmp {
+    arg: c_uint,
+    op: c_int,
+    datum_a: u64,
+    datum_b: u64,
+}
+
+/// The largest number of comparisons in a rule: one per argument.
+const MAX_ARGS: usize = 6;
+
+impl ArgCmp {
+    /// `SCMP_CMP(arg, op, datum_a, datum_b)`.
+    pub const fn new(arg: c_uint, op: c_int, datum_a: u64, datum_b: u64) -> ArgCmp {
+        ArgCmp { arg, op, datum_a, datum_b }
+    }
+
+    /// The comparison; an error for an unknown operator or argument.
+    fn parse(self) -> Result<Comparison> {
+        let (op, value) = match self.op {
+            1 => (Op::Ne, self.datum_a),
+            2 => (Op::Lt, self.datum_a),
+            3 => (Op::Le, self.datum_a),
+            4 => (Op::Eq, self.datum_a),
+            5 => (Op::Ge, self.datum_a),
+            6 => (Op::Gt, self.datum_a),
+            7 => (Op::MaskedEq(self.datum_a), self.datum_b),
+            _ => return Err(Error::Invalid),
+        };
+        let arg = u8::try_from(self.arg).map_err(|_| Error::Invalid)?;
+        Comparison::new(arg, op, value).ok_or(Error::Invalid)
+    }
+}
+
+/// The comparisons of a rule, at most one per argument.
+pub(super) fn comparisons(given: &[ArgCmp]) -> Result<Vec<Comparison>> {
+    let mut comparisons: Vec<Comparison> = Vec::with_capacity(given.len());
+    for arg in given {
+        let comparison = arg.parse()?;
+        if comparisons.iter().any(|other| other.arg() == comparison.arg()) {
+            return Err(Error::Invalid);
+        }
+        comparisons.push(comparison);
+    }
+    Ok(comparisons)
 }

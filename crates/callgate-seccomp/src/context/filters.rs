@@ -5,9 +5,7 @@ use std::sync::Arc;
 use callgate::{Arch, Verdict};
 use callgate_codegen::Instructions;
 
-use super::arch_filter::ArchFilter;
-use super::attributes::{Attribute, Attributes};
-use super::compile::Exported;
+use super::compile::{ArchFilter, Attribute, Attributes, Exported};
 use super::rule::{NewRule, prioritized};
 use crate::arch::native;
 use crate::error::{Error, Result};

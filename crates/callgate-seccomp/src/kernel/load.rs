@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use libc::{c_int, c_uint};
 
-use super::support::{Flag, SUPPORT};
-use super::sys::{SET_MODE_FILTER, last_error, seccomp};
+use super::support::{Flag, SET_MODE_FILTER, SUPPORT, last_error, seccomp};
 use crate::context::{Attributes, Exported};
 use crate::error::{Error, Result};
 

@@ -3,4 +3,3 @@
 pub(crate) mod load;
 pub(crate) mod notify;
 pub(crate) mod support;
-mod sys;

@@ -5,8 +5,7 @@ use std::ptr::null_mut;
 
 use libc::{c_int, c_ulong};
 
-use super::support::SUPPORT;
-use super::sys::{GET_NOTIF_SIZES, last_error, seccomp};
+use super::support::{GET_NOTIF_SIZES, SUPPORT, last_error, seccomp};
 use crate::error::{Error, Result};
 
 /// `SECCOMP_IOCTL_NOTIF_RECV`, `_SEND` and `_ID_VALID`, and the last one before Linux 5.17, where its direction was wrong

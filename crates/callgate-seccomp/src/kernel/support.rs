@@ -5,16 +5,17 @@
 //! in `kernel/seccomp.c` checks the flags before it reads the program. All flags are asked for together first: a kernel with
 //! the latest of them, of Linux 5.19, also has the actions of Linux 4.14 and notifications, of Linux 5.0. They are not asked
 //! for, even if a filter denies other questions than that about flags; libseccomp would say then that they are not supported.
+//!
+//! Source: seccomp(2).
 
+use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI8, AtomicU32, Ordering};
 
 use callgate::Verdict;
-use libc::c_uint;
+use libc::{c_int, c_long, c_uint};
 
-use super::sys::{GET_ACTION_AVAIL, GET_NOTIF_SIZES, SET_MODE_FILTER, SET_MODE_STRICT, seccomp};
-
-/// Flags of `SECCOMP_SET_MODE_FILTER`.
+/// Flags of `SECCOMP_SET_MODE_FILTER`, in the order of their bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flag {
     ThreadSync,
@@ -29,14 +30,7 @@ pub(crate) enum Flag {
 impl Flag {
     /// The bit (`include/uapi/linux/seccomp.h`).
     pub(super) const fn bit(self) -> c_uint {
-        match self {
-            Flag::ThreadSync => 1,
-            Flag::Log => 1 << 1,
-            Flag::SpeculativeStoreBypass => 1 << 2,
-            Flag::NewListener => 1 << 3,
-            Flag::ThreadSyncError => 1 << 4,
-            Flag::WaitKillable => 1 << 5,
-        }
+        1 << self as c_uint
     }
 }
 
@@ -263,6 +257,30 @@ fn accepts_all_flags() -> bool {
 fn accepts(flags: c_uint) -> bool {
     // SAFETY: the kernel refuses a null pointer.
     unsafe { seccomp(SET_MODE_FILTER, flags, null_mut()) == Err(libc::EFAULT) }
+}
+
+const SET_MODE_STRICT: c_uint = 0;
+pub(super) const SET_MODE_FILTER: c_uint = 1;
+const GET_ACTION_AVAIL: c_uint = 2;
+pub(super) const GET_NOTIF_SIZES: c_uint = 3;
+
+/// Calls seccomp(2); the error is the error number.
+///
+/// # Safety
+/// `args` must be null or point to what the operation reads or writes.
+pub(super) unsafe fn seccomp(
+    operation: c_uint,
+    flags: c_uint,
+    args: *mut c_void,
+) -> Result<c_int, c_int> {
+    // SAFETY: the caller promises it.
+    let result: c_long = unsafe { libc::syscall(libc::SYS_seccomp, operation, flags, args) };
+    if result < 0 { Err(last_error()) } else { Ok(result as c_int) }
+}
+
+/// The error number of the last call that failed.
+pub(super) fn last_error() -> c_int {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -3,12 +3,11 @@
 mod evaluate;
 mod variables;
 
-use callgate_bpf::random::Rng;
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate_core::{
     Arch, Endian, Insn, LongProgram, MAX_READ_INSNS, Op, SeccompData, SyscallSet, Verdict,
-    arbitrary,
 };
+use callgate_testing::random::{Rng, any_program, small_policy};
 use proptest::prelude::*;
 
 use super::*;
@@ -239,7 +238,7 @@ fn random_policies_are_translated_as_they_are_evaluated() {
     let mut rng = Rng::new(1);
     let mut verdicts = std::collections::HashSet::new();
     for _ in 0..300 {
-        let (a, b) = (random::policy(&mut rng), random::policy(&mut rng));
+        let (a, b) = (small_policy(&mut rng), small_policy(&mut rng));
         let text = compare(a.endian(), &[Filter::Policy(&a)], &[Filter::Policy(&b)]);
         let tokens: Vec<u32> = a.sections().iter().map(|section| section.token()).collect();
         let syscall = |constants: &Constants, rng: &mut Rng| {
@@ -267,8 +266,8 @@ proptest! {
 
     #[test]
     fn random_programs_are_translated_as_they_are_interpreted(
-        a in arbitrary::program(true),
-        b in arbitrary::program(true),
+        a in any_program(true),
+        b in any_program(true),
         big: bool,
         seed: u64,
     ) {

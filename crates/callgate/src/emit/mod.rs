@@ -26,18 +26,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod error;
 mod installer;
 mod language;
 mod names;
-mod reserved;
 mod source;
-mod target;
-mod targets;
 mod variables;
 
-pub use error::EmitError;
-pub use language::Language;
-pub use source::{SourceOptions, source, template_source};
-pub use target::target_condition;
-pub use targets::{TargetCode, TargetProgram, source_for_targets};
+pub use language::{EmitError, Language, target_condition};
+pub use source::{
+    SourceOptions, TargetCode, TargetProgram, source, source_for_targets, template_source,
+};

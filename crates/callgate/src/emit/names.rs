@@ -1,9 +1,11 @@
 //! The names in emitted source code.
+//!
+//! Words that are not names in emitted source code.
 
-use super::error::{EmitError, EmitErrorKind};
-use super::language::Language;
-use super::reserved::{LOCALS, is_keyword_of_go, is_taken, may_be_macro, reserved};
+use callgate_core::errno_number;
 use callgate_core::template::Variable;
+
+use super::language::{EmitError, EmitErrorKind, Language};
 
 /// The names of an array and of the functions around it.
 pub(super) struct Names {
@@ -121,3 +123,115 @@ pub(super) fn parameters(language: Language, variables: &[Variable], used: &[&st
     }
     names
 }
+
+/// Words that are neither names of items nor of parameters: keywords, and names that the emitted functions use.
+pub(super) fn reserved(language: Language) -> &'static [&'static str] {
+    match language {
+        Language::C => C,
+        Language::Rust => RUST,
+        Language::Go => GO,
+    }
+}
+
+/// Local variables of the emitted functions, which are not names of parameters.
+const LOCALS: &[&str] = &["err", "errno", "flags", "insns", "program", "result", "thread"];
+
+/// Whether a word cannot be the name of an item. In C, the headers of the installer declare many.
+fn is_taken(language: Language, name: &str) -> bool {
+    reserved(language).contains(&name)
+        || language == Language::C
+            && (is_of_implementation(name)
+                || name.ends_with("_t")
+                || errno_number(name).is_some()
+                || DECLARED.contains(&name)
+                || MACRO_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+                || MACRO_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)))
+}
+
+/// Whether the name of a parameter could be a macro: in C, those of headers have only capitals, or one of a few prefixes, and
+/// those of compilers begin with underscores.
+fn may_be_macro(language: Language, name: &str) -> bool {
+    language == Language::C
+        && (name.starts_with('_')
+            || !name.contains(|c: char| c.is_ascii_lowercase())
+            || MACRO_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+}
+
+/// Whether a word is a keyword of Go, or its blank identifier.
+fn is_keyword_of_go(name: &str) -> bool {
+    name == "_" || GO.iter().take_while(|word| **word != "_").any(|word| *word == name)
+}
+
+/// Identifiers that standard C reserves for the implementation, such as `__x86_64__`.
+fn is_of_implementation(name: &str) -> bool {
+    let rest = name.strip_prefix('_');
+    rest.is_some_and(|rest| rest.starts_with(|c: char| c == '_' || c.is_ascii_uppercase()))
+}
+
+/// C11 and C23; C++23, whose programs may include the header; what the functions call, and macros of gcc in lower case.
+#[rustfmt::skip]
+const C: &[&str] = &[
+    "asm", "auto", "bool", "break", "case", "char", "const", "constexpr", "continue", "default", "do", "double",
+    "else", "enum", "extern", "false", "float", "for", "goto", "if", "inline", "int", "long", "nullptr", "register",
+    "restrict", "return", "short", "signed", "sizeof", "static", "static_assert", "struct", "switch", "thread_local",
+    "true", "typedef", "typeof", "typeof_unqual", "union", "unsigned", "void", "volatile", "while", "alignas",
+    "alignof", "and", "and_eq", "bitand", "bitor", "catch", "char16_t", "char32_t", "char8_t", "class", "co_await",
+    "co_return", "co_yield", "compl", "concept", "const_cast", "consteval", "constinit", "decltype", "delete",
+    "dynamic_cast", "explicit", "export", "friend", "mutable", "namespace", "new", "noexcept", "not", "not_eq",
+    "operator", "or", "or_eq", "private", "protected", "public", "reinterpret_cast", "requires", "static_cast", "std",
+    "template", "this", "throw", "try", "typeid", "typename", "using", "virtual", "wchar_t", "xor", "xor_eq",
+    "errno", "linux", "unix", "main", "memcpy", "prctl", "syscall",
+    "uint32_t", "uint64_t",
+];
+
+/// All editions of Rust; crates and types of the functions, and unit-like names of the prelude, which patterns match.
+#[rustfmt::skip]
+const RUST: &[&str] = &[
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
+    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match",
+    "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "Self", "static", "struct", "super",
+    "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield", "_",
+    "libc", "std", "u16", "u32", "u64", "Err", "None", "Ok", "Some",
+];
+
+/// The specification of Go: keywords first, then packages and predeclared identifiers that the functions use.
+#[rustfmt::skip]
+const GO: &[&str] = &[
+    "break", "case", "chan", "const", "continue", "default", "defer", "else", "fallthrough", "for", "func", "go",
+    "goto", "if", "import", "interface", "map", "package", "range", "return", "select", "struct", "switch", "type",
+    "var",
+    "_", "bool", "error", "false", "fmt", "init", "len", "main", "nil", "runtime", "true", "uint16", "uint32",
+    "uint64", "uintptr", "unix", "unsafe",
+];
+
+const MACRO_PREFIXES: &[&str] =
+    &["BPF_", "CLOSE_RANGE_", "PR_", "SECCOMP_", "SEEK_", "SKF_", "SYS_", "SYSCALL_"];
+const MACRO_SUFFIXES: &[&str] = &["_FILENO", "_MAX", "_MIN", "_WIDTH"];
+
+/// What `errno.h`, `string.h`, `unistd.h` and `sys/prctl.h` of glibc 2.36 declare with `_GNU_SOURCE` (`gcc -E`).
+#[rustfmt::skip]
+const DECLARED: &[&str] = &[
+    "access", "acct", "alarm", "basename", "bcmp", "bcopy", "brk", "bzero", "chdir", "chown", "chroot", "close",
+    "close_range", "closefrom", "confstr", "copy_file_range", "crypt", "daemon", "dup", "dup2", "dup3", "eaccess",
+    "endusershell", "environ", "euidaccess", "execl", "execle", "execlp", "execv", "execve", "execveat", "execvp",
+    "execvpe", "explicit_bzero", "faccessat", "fchdir", "fchown", "fchownat", "fdatasync", "fexecve", "ffs", "ffsl",
+    "ffsll", "fork", "fpathconf", "fsync", "ftruncate", "ftruncate64", "get_current_dir_name", "getcwd",
+    "getdomainname", "getdtablesize", "getegid", "getentropy", "geteuid", "getgid", "getgroups", "gethostid",
+    "gethostname", "getlogin", "getlogin_r", "getopt", "getpagesize", "getpass", "getpgid", "getpgrp", "getpid",
+    "getppid", "getresgid", "getresuid", "getsid", "gettid", "getuid", "getusershell", "getwd", "group_member",
+    "index", "isatty", "lchown", "link", "linkat", "lockf", "lockf64", "lseek", "lseek64", "memccpy", "memchr",
+    "memcmp", "memfrob", "memmem", "memmove", "mempcpy", "memrchr", "memset", "nice", "optarg", "opterr", "optind",
+    "optopt", "pathconf", "pause", "pipe", "pipe2", "pread", "pread64", "profil", "pwrite", "pwrite64", "rawmemchr",
+    "read", "readlink", "readlinkat", "revoke", "rindex", "rmdir", "sbrk", "setdomainname", "setegid", "seteuid",
+    "setgid", "sethostid", "sethostname", "setlogin", "setpgid", "setpgrp", "setregid", "setresgid", "setresuid",
+    "setreuid", "setsid", "setuid", "setusershell", "sigabbrev_np", "sigdescr_np", "sleep", "stpcpy", "stpncpy",
+    "strcasecmp", "strcasecmp_l", "strcasestr", "strcat", "strchr", "strchrnul", "strcmp", "strcoll", "strcoll_l",
+    "strcpy", "strcspn", "strdup", "strdupa", "strerror", "strerror_l", "strerror_r", "strerrordesc_np",
+    "strerrorname_np", "strfry", "strlen", "strncasecmp", "strncasecmp_l", "strncat", "strncmp", "strncpy", "strndup",
+    "strndupa", "strnlen", "strpbrk", "strrchr", "strsep", "strsignal", "strspn", "strstr", "strtok", "strtok_r",
+    "strverscmp", "strxfrm", "strxfrm_l", "swab", "symlink", "symlinkat", "sync", "syncfs", "sysconf", "tcgetpgrp",
+    "tcsetpgrp", "truncate", "truncate64", "ttyname", "ttyname_r", "ttyslot", "ualarm", "unlink", "unlinkat",
+    "usleep", "vfork", "vhangup", "write",
+    "NULL", "TEMP_FAILURE_RETRY", "F_LOCK", "F_OK", "F_TEST", "F_TLOCK", "F_ULOCK", "L_INCR", "L_SET", "L_XTND",
+    "R_OK", "W_OK", "X_OK",
+];

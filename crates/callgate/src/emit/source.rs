@@ -1,15 +1,19 @@
-//! Source code of a program.
+//! Source code of a program, and source code with a program for each of several targets, of which the compiler of the
+//! language takes the right one.
+//!
+//! C: `#if`, `#elif` and `#error`. Rust: `#[cfg(…)]` and `compile_error!`. Go: a switch of the constant `runtime.GOARCH`, so that
+//! the linker leaves out the other arrays; other targets do not compile.
 
-use super::error::{EmitError, EmitErrorKind};
+use callgate_bpf::FilterFlags;
+use callgate_bpf::disasm::{ListingOptions, disassemble, disassemble_template};
+use callgate_core::template::{Template, Variable};
+use callgate_core::{Arch, Endian, LongProgram};
+
 use super::installer::{self, Installed};
-use super::language::Language;
+use super::language::{EmitError, EmitErrorKind, Language, target_condition};
 use super::names::{Names, check_package, check_word};
 use super::variables::{Parameters, function};
 use crate::listener::needs_listener;
-use callgate_bpf::FilterFlags;
-use callgate_bpf::disasm::{ListingOptions, disassemble, disassemble_template};
-use callgate_core::template::Template;
-use callgate_core::{Arch, Endian, LongProgram};
 
 /// How a program becomes source code.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,4 +129,254 @@ pub fn template_source(template: &Template, options: &SourceOptions) -> Result<S
     code += &function(language, template, &names, &parameters);
     let insns = template.program().len().to_string();
     Ok(options.file(code, &names, &Installed::Set { parameters: &parameters, insns: &insns }))
+}
+
+/// A program for a target.
+#[derive(Clone, Debug)]
+pub struct TargetProgram<'p> {
+    /// The architecture for which the source code is compiled.
+    pub target: Arch,
+    /// The architectures of the filter, for comments.
+    pub arches: Vec<Arch>,
+    /// The program.
+    pub code: TargetCode<'p>,
+}
+
+/// The program for a target.
+#[derive(Clone, Copy, Debug)]
+pub enum TargetCode<'p> {
+    /// A program without variables.
+    Program(&'p LongProgram),
+    /// A program with variables.
+    Template(&'p Template),
+}
+
+impl TargetCode<'_> {
+    fn program(&self) -> &LongProgram {
+        match self {
+            TargetCode::Program(program) => program,
+            TargetCode::Template(template) => template.program(),
+        }
+    }
+
+    fn variables(&self) -> &[Variable] {
+        match self {
+            TargetCode::Program(_) => &[],
+            TargetCode::Template(template) => template.variables(),
+        }
+    }
+}
+
+/// A program with the condition of its target.
+struct Conditional<'p> {
+    program: &'p TargetProgram<'p>,
+    condition: String,
+}
+
+/// Programs for several targets as source code. `endian` and `arches` of the options are not used: each program has its own.
+///
+/// ```
+/// use callgate::emit::{Language, SourceOptions, TargetCode, TargetProgram, source_for_targets};
+/// use callgate::{Arch, Filter};
+///
+/// let compile = |arch| Filter::builder(arch).allow(["read"])?.build()?.compile();
+/// let programs = [(Arch::X86_64, compile(Arch::X86_64)?), (Arch::Aarch64, compile(Arch::Aarch64)?)];
+/// let programs = programs.each_ref().map(|(target, program)| TargetProgram {
+///     target: *target,
+///     arches: vec![*target],
+///     code: TargetCode::Program(program),
+/// });
+/// let text = source_for_targets(&programs, &SourceOptions::new(Language::C))?;
+/// assert!(text.contains("#elif defined(__aarch64__)"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`source`](super::source()); if the language has no such target, a target is given twice, or the programs have different
+/// variables.
+pub fn source_for_targets(
+    programs: &[TargetProgram<'_>],
+    options: &SourceOptions,
+) -> Result<String, EmitError> {
+    let first = programs.first().ok_or(EmitError(EmitErrorKind::NoTarget))?;
+    let language = options.language;
+    let mut all = Vec::new();
+    for (nth, program) in programs.iter().enumerate() {
+        let target = program.target;
+        let unknown = EmitErrorKind::UnknownTarget { language, target };
+        let condition = target_condition(language, target).ok_or(EmitError(unknown))?;
+        if programs.iter().take(nth).any(|other| other.target == target) {
+            return Err(EmitError(EmitErrorKind::TargetTwice(target)));
+        }
+        check_variables(first, program)?;
+        options.check_installer(program.code.program())?;
+        all.push(Conditional { program, condition });
+    }
+    let has_variables = !first.code.variables().is_empty();
+    let names = options.names(has_variables)?;
+    let parameters = Parameters::new(language, first.code.variables(), &names);
+    match language {
+        Language::C => Ok(c(&all, options, &names, &parameters, has_variables)),
+        Language::Rust => Ok(rust(&all, options, &names, &parameters, has_variables)),
+        Language::Go => go(&all, options, &parameters, has_variables),
+    }
+}
+
+/// Fails if a program has other variables than the first, because one function takes them for all targets.
+fn check_variables(
+    first: &TargetProgram<'_>,
+    program: &TargetProgram<'_>,
+) -> Result<(), EmitError> {
+    let (own, others) = (first.code.variables(), program.code.variables());
+    if own == others {
+        return Ok(());
+    }
+    let names = |variables: &[Variable]| -> Vec<String> {
+        variables.iter().map(|variable| variable.name().to_owned()).collect()
+    };
+    let other = own.iter().zip(others).find(|(one, other)| one.bits() != other.bits());
+    let (first, target) = (first.target, program.target);
+    Err(EmitError(match other {
+        Some((one, other)) if names(own) == names(others) => EmitErrorKind::OtherWidths {
+            variable: one.name().to_owned(),
+            first: (first, one.bits()),
+            target: (target, other.bits()),
+        },
+        _ => EmitErrorKind::OtherVariables { first, target },
+    }))
+}
+
+/// The array of a program, and the function that sets its variables; empty without variables.
+fn parts(
+    program: &TargetProgram<'_>,
+    language: Language,
+    names: &Names,
+    name: Option<String>,
+    parameters: &Parameters,
+) -> (String, String) {
+    let arches = program.arches.clone();
+    let listing = ListingOptions { endian: program.target.endian(), arches, name };
+    let dialect = language.dialect();
+    match program.code {
+        TargetCode::Template(template) if !template.variables().is_empty() => (
+            disassemble_template(template, dialect, &listing),
+            function(language, template, names, parameters),
+        ),
+        code => (disassemble(code.program(), dialect, &listing), String::new()),
+    }
+}
+
+fn c(
+    all: &[Conditional<'_>],
+    options: &SourceOptions,
+    names: &Names,
+    parameters: &Parameters,
+    has_variables: bool,
+) -> String {
+    let mut out = String::new();
+    let mut directive = "#if";
+    for Conditional { program, condition } in all {
+        let (array, set) = parts(program, Language::C, names, options.name.clone(), parameters);
+        out += &format!("{directive} {condition}\n\n{array}{set}\n");
+        directive = "#elif";
+    }
+    out += "#else\n#error \"there is no filter for this architecture\"\n#endif\n";
+    let insns = format!("sizeof({0}) / sizeof({0}[0])", names.array);
+    let set = has_variables.then_some(Installed::Set { parameters, insns: &insns });
+    out += &installer(Language::C, options, names, set);
+    match options.installer {
+        true => installer::guarded(names, &out),
+        false => out,
+    }
+}
+
+/// The function that installs the array of the target, or what the values of variables make of it; empty if it is not
+/// wanted.
+fn installer(
+    language: Language,
+    options: &SourceOptions,
+    names: &Names,
+    set: Option<Installed<'_>>,
+) -> String {
+    let installed = set.unwrap_or(Installed::Array);
+    match options.installer {
+        true => installer::function(language, names, options.flags, &installed),
+        false => String::new(),
+    }
+}
+
+fn rust(
+    all: &[Conditional<'_>],
+    options: &SourceOptions,
+    names: &Names,
+    parameters: &Parameters,
+    has_variables: bool,
+) -> String {
+    let mut out = String::new();
+    let name = options.name.as_ref().map(|name| name.to_uppercase());
+    for Conditional { program, condition } in all {
+        let (array, set) = parts(program, Language::Rust, names, name.clone(), parameters);
+        for item in [array, set].iter().filter(|item| !item.is_empty()) {
+            out += &format!("#[cfg({condition})]\n{}\n", item.trim_start());
+        }
+    }
+    let conditions: Vec<&str> = all.iter().map(|one| one.condition.as_str()).collect();
+    out += &format!(
+        "#[cfg(not(any({})))]\ncompile_error!(\"there is no filter for this architecture\");\n",
+        conditions.join(", ")
+    );
+    let set = has_variables.then_some(Installed::Set { parameters, insns: "" });
+    out + &installer(Language::Rust, options, names, set)
+}
+
+fn go(
+    all: &[Conditional<'_>],
+    options: &SourceOptions,
+    parameters: &Parameters,
+    has_variables: bool,
+) -> Result<String, EmitError> {
+    let name = options.name.as_deref().unwrap_or("filter");
+    let mut names = Names::new(Language::Go, Some(name), has_variables);
+    if !has_variables {
+        names.function = name.to_owned();
+    }
+    let Names { function, .. } = &names;
+    let mut out = installer::go_imports(options.package(), options.installer);
+    let mut cases = String::new();
+    let mut known = Vec::new();
+    for Conditional { program, condition } in all {
+        let mut letters = condition.chars();
+        let first = letters.next().map(|first| first.to_ascii_uppercase());
+        let own: String = name.chars().chain(first).chain(letters).collect();
+        let own_names = Names::new(Language::Go, Some(&own), has_variables);
+        own_names.check(Language::Go)?;
+        let (array, set) = parts(program, Language::Go, &own_names, Some(own.clone()), parameters);
+        out += &format!("{array}{set}\n");
+        let value = match has_variables {
+            true => format!("{}({})", own_names.function, parameters.passed),
+            false => own,
+        };
+        cases += &format!("\tcase \"{condition}\":\n\t\treturn {value}\n");
+        known.push(format!("runtime.GOARCH == \"{condition}\""));
+    }
+    out += &format!(
+        "// A duplicate key if there is no program for this architecture.\n\
+         var _ = map[bool]struct{{}}{{false: {{}}, {}: {{}}}}\n",
+        known.join(" || ")
+    );
+    let what = if has_variables { " and these values of its variables" } else { "" };
+    let declared = &parameters.declared;
+    out += &format!(
+        "
+// {function} returns the program for this architecture{what}.
+func {function}({declared}) []unix.SockFilter {{
+\tswitch runtime.GOARCH {{
+{cases}\tdefault:
+\t\treturn nil
+\t}}
+}}
+"
+    );
+    let set = Installed::Set { parameters, insns: "" };
+    Ok(out + &installer(Language::Go, options, &names, Some(set)))
 }

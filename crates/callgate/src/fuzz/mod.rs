@@ -39,16 +39,14 @@
 //! ```
 
 mod candidates;
-mod executed;
-mod options;
 mod report;
 mod search;
 
-pub use crate::plain_program::{PlainProgramError, plain_program};
-pub use executed::Edge;
-pub use options::{Input, Options, Subject};
-pub use report::{Comparison, Contradiction, Coverage, Mismatch, Report};
-pub use search::fuzz;
-
 #[cfg(test)]
 mod tests;
+
+pub use crate::plain_program::{PlainProgramError, plain_program};
+pub use report::{
+    Comparison, Contradiction, Coverage, Edge, Input, Mismatch, Options, Report, Subject,
+};
+pub use search::fuzz;

@@ -1,8 +1,8 @@
-//! The report of the fuzzer.
+//! What the fuzzer gets, what a program has executed, and the report.
 
-use super::executed::Edge;
-use callgate_core::diagram::DiagramError;
-use callgate_core::{SeccompData, Verdict};
+use callgate_core::diagram::{Budget, DiagramError};
+use callgate_core::policy::Policy;
+use callgate_core::{Arch, Endian, Program, SeccompData, Verdict};
 
 /// The result of a search.
 #[derive(Clone, Debug)]
@@ -127,4 +127,103 @@ pub struct Contradiction {
     pub data: SeccompData,
     /// Whether the interpreter takes the edge.
     pub taken: bool,
+}
+
+/// A program to be compared, with its name in the report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// The name in the report.
+    pub name: String,
+    /// The program.
+    pub program: Program,
+}
+
+impl Subject {
+    /// A program with a name.
+    pub fn new(name: impl Into<String>, program: Program) -> Subject {
+        Subject { name: name.into(), program }
+    }
+}
+
+/// The forms of a filter to be compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The rules, which are the reference. Without them, the first program is the reference.
+    pub policy: Option<&'a Policy>,
+    /// The programs.
+    pub programs: &'a [Subject],
+    /// The architectures of the filter.
+    pub arches: &'a [Arch],
+    /// The byte order of the machines that the filter is for.
+    pub endian: Endian,
+}
+
+/// Options of the fuzzer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The seed of the random choices; the same seed gives the same syscalls.
+    pub seed: u64,
+    /// The number of random syscalls.
+    pub runs: u64,
+    /// The budget of the diagram of each program.
+    pub budget: Budget,
+}
+
+impl Default for Options {
+    /// 20,000 random syscalls with a fixed seed.
+    fn default() -> Options {
+        Options { seed: 1, runs: 20_000, budget: Budget::default() }
+    }
+}
+
+/// An edge of a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Edge {
+    /// The index of the branch.
+    pub index: usize,
+    /// Whether it is the taken edge: the condition holds.
+    pub holds: bool,
+}
+
+/// The executed part of a program.
+#[derive(Clone, Debug)]
+pub(super) struct Executed {
+    insns: Vec<bool>,
+    /// Per instruction, the first syscall that took each edge: condition false, condition true.
+    edges: Vec<[Option<SeccompData>; 2]>,
+}
+
+impl Executed {
+    pub(super) fn new(program: &Program) -> Executed {
+        Executed { insns: vec![false; program.len()], edges: vec![[None; 2]; program.len()] }
+    }
+
+    /// Runs the program and records what it executes.
+    pub(super) fn run(&mut self, program: &Program, data: &SeccompData, endian: Endian) -> Verdict {
+        let run = program.trace(data, endian, |step| {
+            if let Some(seen) = self.insns.get_mut(step.index) {
+                *seen = true;
+            }
+            if let (Some(holds), Some(edge)) = (step.holds(), self.edges.get_mut(step.index)) {
+                edge[usize::from(holds)].get_or_insert(*data);
+            }
+        });
+        run.verdict
+    }
+
+    pub(super) fn has_insn(&self, index: usize) -> bool {
+        self.insns.get(index).copied().unwrap_or(false)
+    }
+
+    /// The first syscall that took this edge.
+    pub(super) fn taken_by(&self, edge: Edge) -> Option<SeccompData> {
+        let [fails, holds] = self.edges.get(edge.index)?;
+        if edge.holds { *holds } else { *fails }
+    }
+}
+
+/// The edges of all branches of a program.
+pub(super) fn edges(program: &Program) -> impl Iterator<Item = Edge> + '_ {
+    let branches = program.iter().enumerate().filter(|(_, insn)| insn.op.is_branch());
+    branches.flat_map(|(index, _)| [false, true].map(|holds| Edge { index, holds }))
 }

@@ -1,15 +1,16 @@
 //! The search: generates syscalls, records what they execute, and counts mismatches.
 
-use rustc_hash::FxHashSet as HashSet;
-
-use super::candidates::{Candidates, around, origins};
-use super::executed::{Edge, Executed, edges};
-use super::options::{Input, Options, Subject};
-use super::report::{Comparison, Contradiction, Coverage, Mismatch, Report};
 use callgate_bpf::random::Rng;
 use callgate_codegen::query::{self, Reach, Reachable};
 use callgate_core::diagram::Store;
 use callgate_core::{SeccompData, Verdict, Word};
+use rustc_hash::FxHashSet as HashSet;
+
+use super::candidates::{Candidates, around, origins};
+use super::report::{
+    Comparison, Contradiction, Coverage, Edge, Executed, Input, Mismatch, Options, Report, Subject,
+    edges,
+};
 
 /// The maximum number of syscalls that are kept, to avoid repetition and as a basis for random ones.
 const KEPT: usize = 1 << 18;

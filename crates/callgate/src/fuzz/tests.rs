@@ -6,9 +6,7 @@ use callgate_bpf::random::Rng;
 use callgate_core::diagram::Budget;
 use callgate_core::policy::Policy;
 use callgate_core::policy::{Cmp, Condition, Field, Rule, Section, Test};
-use callgate_core::{
-    Arch, Endian, Insn, Op, Program, SeccompData, SyscallSet, Verdict, Word, arbitrary,
-};
+use callgate_core::{Arch, Endian, Insn, Op, Program, SeccompData, SyscallSet, Verdict, Word};
 
 fn report(policy: Option<&Policy>, programs: &[Subject], endian: Endian) -> Report {
     let input = Input { policy, programs, arches: &[Arch::X86_64], endian };
@@ -206,7 +204,7 @@ proptest! {
 
     /// All code is executed or proved dead, and no syscall executes dead code, near constants or not.
     #[test]
-    fn random_programs_are_executed_everywhere(program in arbitrary::program(false), seed in any::<u64>()) {
+    fn random_programs_are_executed_everywhere(program in callgate_testing::random::any_program(false), seed in any::<u64>()) {
         let programs = [Subject::new("given", program)];
         let input = Input {
             policy: None,

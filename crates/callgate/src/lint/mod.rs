@@ -29,13 +29,11 @@ mod allow;
 mod check;
 mod checks;
 mod finding;
-mod findings;
 mod run;
-mod subject;
 mod view;
 
 pub use allow::{Allow, AllowError, AllowText, Allowed, allow};
 pub use check::{Check, Level};
 pub use finding::{Example, Finding};
 pub use run::{evasions, lint};
-pub use subject::Subject;
+pub use view::Subject;

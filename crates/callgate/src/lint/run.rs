@@ -4,12 +4,34 @@ use callgate_core::diagram::DiagramError;
 use callgate_core::{Arch, Verdict};
 
 use super::check::Check;
-use super::checks::{self, Group};
-use super::finding::Finding;
-use super::findings::Findings;
-use super::subject::Subject;
-use super::view::View;
+use super::checks::{abis, arguments, library, powerful, rules, whole};
+use super::finding::{Finding, Findings};
+use super::view::{Subject, View};
 use crate::error::Result;
+
+/// A group of checks.
+type Group = fn(&mut View<'_>, &mut Findings) -> Result<()>;
+
+/// All groups.
+const ALL: &[Group] = &[
+    whole::verdicts,
+    arguments::check,
+    abis::other_abis,
+    abis::multiplexers,
+    powerful::check,
+    rules::rules,
+    rules::alternatives,
+    library::siblings,
+    library::fallbacks,
+    library::needed,
+    rules::capabilities,
+    rules::reader,
+    whole::cost,
+    whole::lists,
+];
+
+/// Those that find other ways to syscalls that the filter denies: other bits of arguments, other ABIs and multiplexers.
+const EVASIONS: &[Group] = &[arguments::check, abis::other_abis, abis::multiplexers];
 
 /// The findings of all checks for a stack of filters, the oldest first, on these architectures: the most serious first, then in
 /// the order of the text.
@@ -17,7 +39,7 @@ use crate::error::Result;
 /// # Errors
 /// If a filter is too complex for the default budget, or compares variables whose values are not set.
 pub fn lint(subjects: &[Subject<'_>], arches: &[Arch]) -> Result<Vec<Finding>> {
-    run(subjects, arches, checks::ALL)
+    run(subjects, arches, ALL)
 }
 
 /// Like [`lint`], but only the findings about other ways to denied syscalls: bits of an argument that the kernel ignores or the
@@ -26,7 +48,7 @@ pub fn lint(subjects: &[Subject<'_>], arches: &[Arch]) -> Result<Vec<Finding>> {
 /// # Errors
 /// As [`lint`].
 pub fn evasions(subjects: &[Subject<'_>], arches: &[Arch]) -> Result<Vec<Finding>> {
-    let mut found = run(subjects, arches, checks::EVASIONS)?;
+    let mut found = run(subjects, arches, EVASIONS)?;
     found.retain(|one| !matches!(one.check, Check::SignExtension | Check::PointerValue));
     Ok(found)
 }

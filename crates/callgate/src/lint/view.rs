@@ -1,15 +1,16 @@
-//! What a stack of filters does, as the checks ask for it.
+//! A stack of filters as it is checked: each with its text if it has one, and what they do together.
 
 use callgate_bpf::SyscallTable;
-use rustc_hash::FxHashMap as HashMap;
-
+use callgate_bpf::diagnostic::Diagnostic;
 use callgate_codegen::query;
 use callgate_core::diagram::{DiagramError, Func, Pred, Store};
-use callgate_core::{Action, Arch, SeccompData, Verdict, Word};
+use callgate_core::{Action, Arch, Endian, LongProgram, SeccompData, Verdict, Word};
+use callgate_formats::Profile;
 use callgate_formats::statements::{Site, Statement, Statements};
+use rustc_hash::FxHashMap as HashMap;
 
 use super::finding::Example;
-use super::subject::Subject;
+use crate::Description;
 use crate::convert::UNNAMED;
 use crate::error::Result;
 
@@ -193,4 +194,57 @@ fn that(
     let two = |verdict| if test(verdict) { Verdict::ALLOW } else { Verdict::KILL_PROCESS };
     let two = store.replace_verdicts(func, &two)?;
     query::has_verdict(store, two, Verdict::ALLOW)
+}
+
+/// A filter of a stack.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    pub(super) filter: Description<'a>,
+    pub(super) program: Option<(&'a LongProgram, Endian)>,
+    pub(super) statements: Option<&'a Statements>,
+    pub(super) warnings: &'a [Diagnostic],
+    pub(super) warnings_of_files: &'a [(String, Diagnostic)],
+}
+
+impl<'a> Subject<'a> {
+    /// A filter without a text.
+    pub fn new(filter: impl Into<Description<'a>>) -> Subject<'a> {
+        Subject {
+            filter: filter.into(),
+            program: None,
+            statements: None,
+            warnings: &[],
+            warnings_of_files: &[],
+        }
+    }
+
+    /// A program, whose cost is checked as well.
+    pub fn program(program: &'a LongProgram, endian: Endian) -> Subject<'a> {
+        let filter = Description::program(program, endian);
+        Subject { program: Some((program, endian)), ..Subject::new(filter) }
+    }
+
+    /// A profile. Findings have positions if it was read with `statements`.
+    pub fn profile(profile: &'a Profile) -> Subject<'a> {
+        let statements = profile.statements.as_ref();
+        Subject { statements, warnings: &profile.warnings, ..Subject::new(profile) }
+    }
+
+    /// The same filter, with what its text states.
+    #[must_use]
+    pub fn with_statements(self, statements: Option<&'a Statements>) -> Subject<'a> {
+        Subject { statements, ..self }
+    }
+
+    /// The same filter, with the warnings of its reader.
+    #[must_use]
+    pub fn with_warnings(self, warnings: &'a [Diagnostic]) -> Subject<'a> {
+        Subject { warnings, ..self }
+    }
+
+    /// The same filter, with the warnings of a reader of several files, each with the name of its file.
+    #[must_use]
+    pub fn with_warnings_of_files(self, warnings: &'a [(String, Diagnostic)]) -> Subject<'a> {
+        Subject { warnings_of_files: warnings, ..self }
+    }
 }

@@ -4,13 +4,11 @@
 //! groups describe syscalls to people. They have no meaning for filters, unlike the groups of systemd (`@mount`, …),
 //! and may change with any release.
 
-mod allowed;
-mod beyond;
 mod danger;
-mod members;
 mod purpose;
 
-pub use allowed::{AllowedDanger, allowed_dangers};
-pub use beyond::{FurtherDanger, further_dangers};
-pub use danger::{DANGERS, Danger, DangerousValue, Severity, danger};
+pub use danger::{
+    AllowedDanger, DANGERS, Danger, DangerousValue, FurtherDanger, Severity, allowed_dangers,
+    danger, further_dangers,
+};
 pub use purpose::Purpose;

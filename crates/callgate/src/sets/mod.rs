@@ -21,17 +21,13 @@
 //! [`as_the_kernel_reads`] makes functions of what the kernel reads, so that a comparison does not depend on
 //! what it ignores.
 
-mod arguments;
 mod compare;
 mod defaults;
-mod error;
 mod expression;
-mod operation;
 #[cfg(test)]
 mod tests;
 
-pub use arguments::{Arguments, as_the_kernel_reads, permitted_alike};
-pub use compare::{not_in, not_in_func, permitted};
-pub use error::SetError;
-pub use expression::Expression;
-pub use operation::Operation;
+pub use compare::{
+    Arguments, as_the_kernel_reads, not_in, not_in_func, permitted, permitted_alike,
+};
+pub use expression::{Expression, Operation, SetError};

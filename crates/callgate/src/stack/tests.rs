@@ -1,9 +1,9 @@
-use super::error::StackErrorKind;
-use super::{Stack, merge};
-use crate::compile::Options;
-use crate::description::Description;
 use callgate_bpf::FilterFlags;
 use callgate_core::{Endian, Insn, Op, Program, Verdict};
+
+use super::{Stack, StackErrorKind, merge};
+use crate::compile::Options;
+use crate::description::Description;
 
 fn constant(verdict: Verdict) -> Program {
     Program::new(vec![Insn::new(Op::RetK, verdict.0)]).unwrap()

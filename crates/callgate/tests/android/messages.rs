@@ -2,95 +2,62 @@
 
 use callgate::Arch;
 use callgate_formats::android::{self, ListKind, ReadOptions};
+use callgate_testing::reader::expect_messages;
 
 use crate::android::support::{base, errors, list, options};
 
 /// The second entry of a list, and the errors about it.
-const MESSAGES: &[(&str, &str)] = &[
-    (
-        "write all",
-        "1 2:1: expected parameters in parentheses, but found `write all` (an entry is `name(parameters) architectures`, such as `read(int, void*, size_t) all`)",
-    ),
-    (
-        "write)int( all",
-        "1 2:1: expected parameters in parentheses, but found `write)int( all` (an entry is `name(parameters) architectures`, such as `read(int, void*, size_t) all`)",
-    ),
-    ("(int) all", "1 2:1: missing name before `(` (write the name of a syscall)"),
-    (
-        "write (int) all",
-        "1 2:1: a blank before `(` (genseccomp.py takes it as part of the name; remove it)",
-    ),
-    (
-        "int write(int) all",
-        "1 2:1: a type before the function, unlike in the entries before (remove it, or give lists of one version of Android)",
-    ),
-    (
-        ":write(int) all",
-        "1 2:1: a misplaced colon (write `function:syscall`, or only the name if both are the same)",
-    ),
-    (
-        "write:(int) all",
-        "1 2:6: a misplaced colon (write `function:syscall`, or only the name if both are the same)",
-    ),
-    (
-        "socket:socketcall:(int) x86",
-        "1 2:19: `` is not the number of a sub-call (write `function:socketcall:number`)",
-    ),
-    (
-        "socket:socketcall:one(int) x86",
-        "1 2:19: `one` is not the number of a sub-call (write `function:socketcall:number`)",
-    ),
-    (
-        "write(int)",
-        "1 2:11: missing architectures after the parameters (write `all`, or a list such as `arm,lp64`)",
-    ),
-    (
-        "write(int) x86-64",
-        "1 2:12: `x86-64` is not an architecture of bionic (did you mean x86_64?)",
-    ),
-    (
-        "write(int) aarch64",
-        "1 2:12: `aarch64` is not an architecture of bionic (the architectures are arm, arm64, mips, mips64, riscv64, x86, x86_64, all, lp32, lp64)",
-    ),
-    (
-        "write(int) arm, x86",
-        "1 2:16: ` x86` is not an architecture of bionic (remove the blank: commas separate architectures)",
-    ),
-    ("write(int) arm,all", "1 2:16: `all` is not an architecture of bionic (`all` stands alone)"),
-    (
-        "write(int) all # comment",
-        "1 2:12: `all # comment` is not an architecture of bionic (a comment has a line of its own)",
-    ),
-    ("wirte(int) all", "1 2:1: no architecture has a syscall `wirte` (did you mean write?)"),
-    (
-        "a:__ARM_NR_read(int) arm",
-        "1 2:3: no architecture has a syscall `__ARM_NR_read` (check the spelling against syscalls(2))",
-    ),
-    (
-        "open(const char*, int) all",
-        "1 2:1: there is no syscall `open` on arm64 (genseccomp.py refuses it; remove the architecture from this entry)",
-    ),
-    (
-        "arch_prctl(int) all",
-        "1 2:1: there is no syscall `arch_prctl` on arm64 and arm (genseccomp.py refuses it; remove the architecture from this entry)",
-    ),
-    (
-        "__set_tls:set_tls(void*) arm",
-        "1 2:11: there is no syscall `set_tls` on arm (on arm it is `__ARM_NR_set_tls`)",
-    ),
-    ("write(\0) all", "1 2:7: a NUL byte (remove it)"),
-    (
-        "ä write(int) all\n\twirte() all",
-        "1 2:1: a type before the function, unlike in the entries before (remove it, or give lists of one version of Android)\n\
-         1 3:2: no architecture has a syscall `wirte` (did you mean write?)",
-    ),
-];
+const MESSAGES: &str = r#"
+write all
+    1 2:1: expected parameters in parentheses, but found `write all` (an entry is `name(parameters) architectures`, such as `read(int, void*, size_t) all`)
+write)int( all
+    1 2:1: expected parameters in parentheses, but found `write)int( all` (an entry is `name(parameters) architectures`, such as `read(int, void*, size_t) all`)
+(int) all
+    1 2:1: missing name before `(` (write the name of a syscall)
+write (int) all
+    1 2:1: a blank before `(` (genseccomp.py takes it as part of the name; remove it)
+int write(int) all
+    1 2:1: a type before the function, unlike in the entries before (remove it, or give lists of one version of Android)
+:write(int) all
+    1 2:1: a misplaced colon (write `function:syscall`, or only the name if both are the same)
+write:(int) all
+    1 2:6: a misplaced colon (write `function:syscall`, or only the name if both are the same)
+socket:socketcall:(int) x86
+    1 2:19: `` is not the number of a sub-call (write `function:socketcall:number`)
+socket:socketcall:one(int) x86
+    1 2:19: `one` is not the number of a sub-call (write `function:socketcall:number`)
+write(int)
+    1 2:11: missing architectures after the parameters (write `all`, or a list such as `arm,lp64`)
+write(int) x86-64
+    1 2:12: `x86-64` is not an architecture of bionic (did you mean x86_64?)
+write(int) aarch64
+    1 2:12: `aarch64` is not an architecture of bionic (the architectures are arm, arm64, mips, mips64, riscv64, x86, x86_64, all, lp32, lp64)
+write(int) arm, x86
+    1 2:16: ` x86` is not an architecture of bionic (remove the blank: commas separate architectures)
+write(int) arm,all
+    1 2:16: `all` is not an architecture of bionic (`all` stands alone)
+write(int) all # comment
+    1 2:12: `all # comment` is not an architecture of bionic (a comment has a line of its own)
+wirte(int) all
+    1 2:1: no architecture has a syscall `wirte` (did you mean write?)
+a:__ARM_NR_read(int) arm
+    1 2:3: no architecture has a syscall `__ARM_NR_read` (check the spelling against syscalls(2))
+open(const char*, int) all
+    1 2:1: there is no syscall `open` on arm64 (genseccomp.py refuses it; remove the architecture from this entry)
+arch_prctl(int) all
+    1 2:1: there is no syscall `arch_prctl` on arm64 and arm (genseccomp.py refuses it; remove the architecture from this entry)
+__set_tls:set_tls(void*) arm
+    1 2:11: there is no syscall `set_tls` on arm (on arm it is `__ARM_NR_set_tls`)
+"write(\0) all"
+    1 2:7: a NUL byte (remove it)
+"ä write(int) all\n\twirte() all"
+    1 2:1: a type before the function, unlike in the entries before (remove it, or give lists of one version of Android)
+    1 3:2: no architecture has a syscall `wirte` (did you mean write?)
+"#;
 
 #[test]
 fn messages_say_what_is_wrong_and_what_to_do() {
-    for (entry, expected) in MESSAGES {
-        assert_eq!(errors(&[base(&format!("read(int) all\n{entry}"))]), *expected, "{entry}");
-    }
+    expect_messages(MESSAGES, |entry| errors(&[base(&format!("read(int) all\n{entry}"))]));
 }
 
 #[test]

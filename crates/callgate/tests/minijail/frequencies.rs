@@ -1,5 +1,7 @@
 //! `@frequency`: counts of syscalls.
 
+use callgate_testing::reader::expect_messages;
+
 use crate::minijail::support::{lines, read_with};
 
 #[test]
@@ -15,28 +17,25 @@ fn counts_of_all_files_are_added() {
     assert!(policy.profile.warnings.is_empty());
 }
 
+/// Files, and the errors about them.
+const FILES: &str = r"
+read
+    2:12: in ./a:1:5: expected `:`, but found the end of the statement (a line is `syscall: count`)
+read: x
+    2:12: in ./a:1:7: expected a count, but found `x` ()
+read: -1
+    2:12: in ./a:1:7: `-1` is not a count (write a number from 0 to 18446744073709551615 without zeros before it)
+read: 010
+    2:12: in ./a:1:7: `010` is not a count (write a number from 0 to 18446744073709551615 without zeros before it)
+raed: 1
+    2:12: in ./a:1:1: unknown syscall `raed` (did you mean `read`?)
+";
+
 #[test]
 fn mistakes_in_counts_have_messages() {
     let of =
         |text: &str| read_with("read: 1\n@frequency ./a", &[("./a", text)]).map(|one| one.profile);
-    for (text, expected) in [
-        (
-            "read",
-            "2:12: in ./a:1:5: expected `:`, but found the end of the statement (a line is `syscall: count`)",
-        ),
-        ("read: x", "2:12: in ./a:1:7: expected a count, but found `x` ()"),
-        (
-            "read: -1",
-            "2:12: in ./a:1:7: `-1` is not a count (write a number from 0 to 18446744073709551615 without zeros before it)",
-        ),
-        (
-            "read: 010",
-            "2:12: in ./a:1:7: `010` is not a count (write a number from 0 to 18446744073709551615 without zeros before it)",
-        ),
-        ("raed: 1", "2:12: in ./a:1:1: unknown syscall `raed` (did you mean `read`?)"),
-    ] {
-        assert_eq!(of(text).unwrap_err(), expected, "{text}");
-    }
+    expect_messages(FILES, |text| of(text).unwrap_err());
     assert_eq!(
         lines(&of("read: 1 2").unwrap().warnings),
         "2:12: in ./a:1:9: `2` after the count has no effect (remove it)"

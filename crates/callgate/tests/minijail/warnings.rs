@@ -1,5 +1,7 @@
 //! Warnings: what has no effect, or another one than it seems.
 
+use callgate_testing::reader::expect_messages;
+
 use crate::minijail::support::{read, syscall, warnings};
 
 #[test]
@@ -27,44 +29,29 @@ fn conditions_before_allow_have_no_effect() {
     );
 }
 
+/// Policies, and the warnings about them.
+const POLICIES: &str = r#"
+"read: arg0 == 1; return 1\nwrite: arg0 == 1; return 1"
+    1:18: this applies if the conditions hold; minijail's parser in C returns the errno if they do not hold (compile the policy with compile_seccomp_policy.py, not with minijail0 -S)
+""
+    1:1: the policy has no syscalls: every syscall gets KILL_THREAD (add a statement such as `read: 1`)
+"@default trap\n@default kill\nread: 1"
+    1:1: this @default has no effect: a later one replaces it (remove it)
+read: return 4096
+    1:14: errno 4096 is more than 4095, so the kernel returns 4095 (use a number up to 4095)
+read: return -1
+    1:14: errno 18446744073709551615 has more than 16 bits; minijail keeps 65535 (use a number up to 4095)
+read[arhc=arm]: 1
+    1:6: the key `arhc` has no effect (the only key with an effect is `arch`)
+"write: 1\nread[arch=x86-64]: 1"
+    2:11: unknown architecture `x86-64` (the names of minijail are x86_64, x86, arm64, arm, riscv64, loong64)
+"write: 1\nread: 1 \"
+    2:1: this statement has no effect: its last line ends with `\` (remove the `\` at the end of the file)
+"#;
+
 #[test]
 fn each_warning_has_a_position_and_help() {
-    for (text, expected) in [
-        (
-            "read: arg0 == 1; return 1\nwrite: arg0 == 1; return 1",
-            "1:18: this applies if the conditions hold; minijail's parser in C returns the errno if they do not hold (compile the policy with compile_seccomp_policy.py, not with minijail0 -S)",
-        ),
-        (
-            "",
-            "1:1: the policy has no syscalls: every syscall gets KILL_THREAD (add a statement such as `read: 1`)",
-        ),
-        (
-            "@default trap\n@default kill\nread: 1",
-            "1:1: this @default has no effect: a later one replaces it (remove it)",
-        ),
-        (
-            "read: return 4096",
-            "1:14: errno 4096 is more than 4095, so the kernel returns 4095 (use a number up to 4095)",
-        ),
-        (
-            "read: return -1",
-            "1:14: errno 18446744073709551615 has more than 16 bits; minijail keeps 65535 (use a number up to 4095)",
-        ),
-        (
-            "read[arhc=arm]: 1",
-            "1:6: the key `arhc` has no effect (the only key with an effect is `arch`)",
-        ),
-        (
-            "write: 1\nread[arch=x86-64]: 1",
-            "2:11: unknown architecture `x86-64` (the names of minijail are x86_64, x86, arm64, arm, riscv64, loong64)",
-        ),
-        (
-            "write: 1\nread: 1 \\",
-            "2:1: this statement has no effect: its last line ends with `\\` (remove the `\\` at the end of the file)",
-        ),
-    ] {
-        assert_eq!(warnings(text), expected, "{text}");
-    }
+    expect_messages(POLICIES, warnings);
     let constant = |condition: &str| warnings(&format!("read: arg0 {condition}"));
     for always in [">= 0", "<= -1", "in -1"] {
         assert!(constant(always).contains("this comparison holds for every value"), "{always}");

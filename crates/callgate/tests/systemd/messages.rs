@@ -3,129 +3,77 @@
 use callgate::{Arch, Verdict};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_formats::systemd::UnitText;
+use callgate_testing::reader::expect_messages;
 
 use crate::systemd::support::{
     messages, messages_of, messages_with, options, read, verdict, version,
 };
 
+/// Directives, and the last message about them.
+const DIRECTIVES: &str = r#"
+SystemCallFilter=@sytem-service
+    1:18: unknown group "@sytem-service" in systemd 258; systemd ignores it; did you mean @system-service?
+SystemCallFilter=swap
+    1:18: unknown syscall "swap"; systemd ignores it; did you mean @swap?
+SystemCallFilter=frobnicate_it
+    1:18: unknown syscall "frobnicate_it"; systemd ignores it; check the name
+SystemCallFilter=@nothing-like-it
+    1:18: unknown group "@nothing-like-it" in systemd 258; systemd ignores it; `systemd-analyze syscall-filter` lists the groups
+SystemCallFilter=read ~mount
+    1:23: "~mount" is not a syscall: ~ negates a whole line and stands at its beginning; write SystemCallFilter=~mount on a line of its own
+SystemCallFilter=mount:EPERM
+    1:18: "mount:EPERM" has an errno, but this line does not begin with ~; systemd ignores the word; write SystemCallFilter=~mount:EPERM on a line of its own
+SystemCallFilter=~mount:EPREM
+    1:19: invalid errno "EPREM" in "mount:EPREM"; systemd ignores the word; expected a name such as EPERM, or a number up to 4095, or kill
+SystemCallFilter=~:EPERM
+    1:19: missing syscall in ":EPERM"; systemd ignores the word; write a syscall or a group before the colon
+SystemCallFilter=~mount mount
+    1:25: "mount" is repeated; remove the word
+"SystemCallFilter=read\nSystemCallFilter=~mount"
+    2:19: "mount" has no effect: it denies what the list does not allow anyway; remove the word, or put it after the line that adds its syscalls
+"SystemCallFilter=~ptrace\nSystemCallFilter=ptrace"
+    2:18: this line does not begin a list of its own: it removes syscalls from the list of line 1, which begins with ~; write an empty SystemCallFilter= before it to begin a new list
+SystemCallFilter=~osf_utsname
+    1:19: "osf_utsname" has no effect: no supported architecture has this syscall; remove it
+SystemCallLog=mount:EPERM
+    1:15: unknown syscall "mount:EPERM"; systemd ignores it; check the name
+SystemCallErrorNumber=0
+    1:23: invalid value of SystemCallErrorNumber: "0"; systemd ignores the line; 0 would report success; write an errno, or kill
+SystemCallErrorNumber=EFOO
+    1:23: invalid value of SystemCallErrorNumber: "EFOO"; systemd ignores the line; expected a name such as EPERM, or a number up to 4095, or kill
+SystemCallArchitectures=aarch64
+    1:25: unknown architecture "aarch64"; systemd ignores the word; did you mean arm64?
+SystemCallArchitectures=native 'x86
+    1:32: the quote is not closed; systemd ignores the rest of the line; words are separated by spaces
+RestrictAddressFamilies=AF_INT
+    1:25: unknown address family "AF_INT"; systemd ignores the word; did you mean AF_INET?
+RestrictAddressFamilies=~AF_UNIX none
+    1:34: unknown address family "none"; systemd ignores the word; write a name such as AF_INET, or none alone
+RestrictNamespaces=user nte
+    1:25: unknown namespace "nte"; systemd ignores the line; did you mean net?
+RestrictRealtime=
+    1:18: invalid boolean value of RestrictRealtime: ""; systemd ignores the line; write yes or no
+"RestrictRealtime=yes\nRestrictRealtime=no"
+    2:1: this line replaces the value of RestrictRealtime in line 1; remove one of the lines
+Personality=x32
+    1:13: invalid personality for systemd on x86_64: "x32"; systemd ignores the line; write the name of the native architecture, or of its 32-bit one
+ProtectHostname=maybe
+    1:17: invalid value of ProtectHostname: "maybe"; systemd ignores the line; write yes, no or private; after yes and private, a host name of at most 64 letters, digits, - and . may follow a colon
+SystemcallFilter=read
+    1:1: unknown key "SystemcallFilter"; systemd ignores the line; did you mean SystemCallFilter?
+RestrictRealTime=yes
+    1:1: unknown key "RestrictRealTime"; systemd ignores the line; did you mean RestrictRealtime?
+RestrictSUDSGID=yes
+    1:1: unknown key "RestrictSUDSGID"; systemd ignores the line; did you mean RestrictSUIDSGID?
+ExecStart=@-+/bin/x x
+    1:13: the command of ExecStart runs without filters, because its path has the prefix +; remove the + to apply the filters to it
+"#;
+
 /// A message for each line of directives.
 #[test]
 fn what_systemd_ignores_is_a_warning() {
-    for (directives, expected) in [
-        (
-            "SystemCallFilter=@sytem-service",
-            "1:18: unknown group \"@sytem-service\" in systemd 258; systemd ignores it; did you mean @system-service?",
-        ),
-        (
-            "SystemCallFilter=swap",
-            "1:18: unknown syscall \"swap\"; systemd ignores it; did you mean @swap?",
-        ),
-        (
-            "SystemCallFilter=frobnicate_it",
-            "1:18: unknown syscall \"frobnicate_it\"; systemd ignores it; check the name",
-        ),
-        (
-            "SystemCallFilter=@nothing-like-it",
-            "1:18: unknown group \"@nothing-like-it\" in systemd 258; systemd ignores it; `systemd-analyze syscall-filter` lists the groups",
-        ),
-        (
-            "SystemCallFilter=read ~mount",
-            "1:23: \"~mount\" is not a syscall: ~ negates a whole line and stands at its beginning; write SystemCallFilter=~mount on a line of its own",
-        ),
-        (
-            "SystemCallFilter=mount:EPERM",
-            "1:18: \"mount:EPERM\" has an errno, but this line does not begin with ~; systemd ignores the word; write SystemCallFilter=~mount:EPERM on a line of its own",
-        ),
-        (
-            "SystemCallFilter=~mount:EPREM",
-            "1:19: invalid errno \"EPREM\" in \"mount:EPREM\"; systemd ignores the word; expected a name such as EPERM, or a number up to 4095, or kill",
-        ),
-        (
-            "SystemCallFilter=~:EPERM",
-            "1:19: missing syscall in \":EPERM\"; systemd ignores the word; write a syscall or a group before the colon",
-        ),
-        ("SystemCallFilter=~mount mount", "1:25: \"mount\" is repeated; remove the word"),
-        (
-            "SystemCallFilter=read\nSystemCallFilter=~mount",
-            "2:19: \"mount\" has no effect: it denies what the list does not allow anyway; remove the word, or put it after the line that adds its syscalls",
-        ),
-        (
-            "SystemCallFilter=~ptrace\nSystemCallFilter=ptrace",
-            "2:18: this line does not begin a list of its own: it removes syscalls from the list of line 1, which begins with ~; write an empty SystemCallFilter= before it to begin a new list",
-        ),
-        (
-            "SystemCallFilter=~osf_utsname",
-            "1:19: \"osf_utsname\" has no effect: no supported architecture has this syscall; remove it",
-        ),
-        (
-            "SystemCallLog=mount:EPERM",
-            "1:15: unknown syscall \"mount:EPERM\"; systemd ignores it; check the name",
-        ),
-        (
-            "SystemCallErrorNumber=0",
-            "1:23: invalid value of SystemCallErrorNumber: \"0\"; systemd ignores the line; 0 would report success; write an errno, or kill",
-        ),
-        (
-            "SystemCallErrorNumber=EFOO",
-            "1:23: invalid value of SystemCallErrorNumber: \"EFOO\"; systemd ignores the line; expected a name such as EPERM, or a number up to 4095, or kill",
-        ),
-        (
-            "SystemCallArchitectures=aarch64",
-            "1:25: unknown architecture \"aarch64\"; systemd ignores the word; did you mean arm64?",
-        ),
-        (
-            "SystemCallArchitectures=native 'x86",
-            "1:32: the quote is not closed; systemd ignores the rest of the line; words are separated by spaces",
-        ),
-        (
-            "RestrictAddressFamilies=AF_INT",
-            "1:25: unknown address family \"AF_INT\"; systemd ignores the word; did you mean AF_INET?",
-        ),
-        (
-            "RestrictAddressFamilies=~AF_UNIX none",
-            "1:34: unknown address family \"none\"; systemd ignores the word; write a name such as AF_INET, or none alone",
-        ),
-        (
-            "RestrictNamespaces=user nte",
-            "1:25: unknown namespace \"nte\"; systemd ignores the line; did you mean net?",
-        ),
-        (
-            "RestrictRealtime=",
-            "1:18: invalid boolean value of RestrictRealtime: \"\"; systemd ignores the line; write yes or no",
-        ),
-        (
-            "RestrictRealtime=yes\nRestrictRealtime=no",
-            "2:1: this line replaces the value of RestrictRealtime in line 1; remove one of the lines",
-        ),
-        (
-            "Personality=x32",
-            "1:13: invalid personality for systemd on x86_64: \"x32\"; systemd ignores the line; write the name of the native architecture, or of its 32-bit one",
-        ),
-        (
-            "ProtectHostname=maybe",
-            "1:17: invalid value of ProtectHostname: \"maybe\"; systemd ignores the line; write yes, no or private; after yes and private, a host name of at most 64 letters, digits, - and . may follow a colon",
-        ),
-        (
-            "SystemcallFilter=read",
-            "1:1: unknown key \"SystemcallFilter\"; systemd ignores the line; did you mean SystemCallFilter?",
-        ),
-        (
-            "RestrictRealTime=yes",
-            "1:1: unknown key \"RestrictRealTime\"; systemd ignores the line; did you mean RestrictRealtime?",
-        ),
-        (
-            "RestrictSUDSGID=yes",
-            "1:1: unknown key \"RestrictSUDSGID\"; systemd ignores the line; did you mean RestrictSUIDSGID?",
-        ),
-        (
-            "ExecStart=@-+/bin/x x",
-            "1:13: the command of ExecStart runs without filters, because its path has the prefix +; remove the + to apply the filters to it",
-        ),
-    ] {
-        let found = messages(directives);
-        // Only the last message; some directives need an earlier line that has one, too.
-        assert_eq!(found.last().map(String::as_str), Some(expected), "{directives}");
-    }
+    // Only the last message; some directives need an earlier line that has one, too.
+    expect_messages(DIRECTIVES, |directives| messages(directives).pop().unwrap_or_default());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::definition::Workload;
 use super::results::{Measured, Runs};
 use super::rounds::Plan;
 use callgate_measure::chart::intervals;
-use callgate_measure::page::{row, table, warnings};
+use callgate_measure::page::{row, warnings};
 use callgate_measure::stats::Interval;
 
 /// The contents of a report.
@@ -81,7 +81,7 @@ impl Report<'_> {
             })
             .collect();
         sections.push(Section::new("reference", "Relative to the reference", |body| {
-            table(body, &["variant", "over", "measure", "ratio", "95 %"], |table| {
+            body.table("", &["variant", "over", "measure", "ratio", "95 %"], |table| {
                 for gain in self.gains() {
                     let names = [gain.variant, gain.over, gain.measure].map(str::to_owned);
                     row(table, &names.into_iter().chain(cells(gain.ratio)).collect::<Vec<_>>());
@@ -99,7 +99,7 @@ impl Report<'_> {
             rows.iter().skip(1).map(|(name, _, own)| (*name, own.ratio)).collect();
         let unit = "throughput relative to no filter, median and its 95 % confidence interval";
         body.append(&intervals(&format!("Ratio: {title}"), unit, &ratios, 1.0, 3));
-        table(body, &["variant", "instructions", "median", "ratio", "95 %"], |table| {
+        body.table("", &["variant", "instructions", "median", "ratio", "95 %"], |table| {
             for (at, (name, insns, own)) in rows.iter().enumerate() {
                 let insns = insns.map_or(String::new(), |insns| insns.to_string());
                 let ratio = if at == 0 { Default::default() } else { cells(own.ratio) };

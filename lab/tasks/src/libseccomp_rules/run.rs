@@ -150,7 +150,7 @@ fn check(api: &Library, sequence: &Sequence, rng: &mut Rng, tally: &mut Tally) -
     tally.insns += program.len() as u64;
     for _ in 0..CALLS {
         let (token, nr, args) = call(sequence, rng);
-        let data = Call { token, nr, ip: rng.bits(), args };
+        let data = Call { token, nr, ip: rng.next(), args };
         let verdict = run_program(&program, &data, machine)?;
         let expected = model.verdicts(token, nr, &args);
         tally.calls += 1;

@@ -1,7 +1,7 @@
 //! Random sequences of functions of the API.
 
 use callgate_profile_fuzz::machine::Machine;
-use callgate_profile_fuzz::rng::Rng;
+use callgate_profile_fuzz::rng::{OneOf, Rng};
 use callgate_profile_fuzz::rule::{Comparison, Op};
 
 /// The actions: ALLOW, ERRNO(1), ERRNO(2), KILL_THREAD, LOG, TRAP, TRACE(7).
@@ -80,7 +80,7 @@ pub(super) struct Sequence {
 /// A sequence with few different syscalls, actions, arguments and values, so that rules interact.
 pub(super) fn sequence(rng: &mut Rng) -> Sequence {
     let mut maker = Maker::new(rng);
-    let family = maker.rng.pick(&FAMILIES);
+    let family = maker.rng.one_of(&FAMILIES);
     let mut steps: Vec<Step> = family.iter().map(|machine| Step::AddArch(*machine)).collect();
     if family.len() > 1 && maker.rng.one_in(4) {
         // Rules that were added before an architecture do not apply to it.
@@ -91,7 +91,7 @@ pub(super) fn sequence(rng: &mut Rng) -> Sequence {
         let step = maker.step(family);
         steps.push(step);
     }
-    let (default, bad_arch) = (maker.default, maker.rng.pick(&ACTIONS));
+    let (default, bad_arch) = (maker.default, maker.rng.one_of(&ACTIONS));
     Sequence { default, bad_arch, steps, values: maker.values }
 }
 
@@ -119,15 +119,15 @@ impl Maker<'_> {
         };
         let values = (0..1 + rng.below(6)).map(|_| match rng.below(4) {
             0 => rng.below(4) as u64,
-            1 => rng.pick(&MASKS),
+            1 => rng.one_of(&MASKS),
             2 => (rng.below(3) as u64) << 32 | rng.below(3) as u64,
-            _ => rng.bits(),
+            _ => rng.next(),
         });
         let values = values.collect();
         Maker {
-            default: rng.pick(&ACTIONS),
-            actions: (0..1 + rng.below(4)).map(|_| rng.pick(&ACTIONS)).collect(),
-            names: (0..1 + rng.below(3)).map(|_| rng.pick(&NAMES)).collect(),
+            default: rng.one_of(&ACTIONS),
+            actions: (0..1 + rng.below(4)).map(|_| rng.one_of(&ACTIONS)).collect(),
+            names: (0..1 + rng.below(3)).map(|_| rng.one_of(&NAMES)).collect(),
             args: 1 + rng.below(6),
             values,
             ops,
@@ -141,13 +141,13 @@ impl Maker<'_> {
             0 => Step::Start,
             1 => Step::Reject,
             2 => Step::Commit,
-            3 => Step::RemoveArch(self.rng.pick(family)),
-            4 => Step::AddArch(self.rng.pick(family)),
-            5 => Step::Priority(self.rng.pick(&NAMES), self.rng.bits() as u8),
+            3 => Step::RemoveArch(self.rng.one_of(family)),
+            4 => Step::AddArch(self.rng.one_of(family)),
+            5 => Step::Priority(self.rng.one_of(&NAMES), self.rng.next() as u8),
             6 => Step::Optimize(self.rng.below(4) as u32),
             7 => {
-                let family = self.rng.pick(&FAMILIES);
-                let machine = self.rng.pick(family);
+                let family = self.rng.one_of(&FAMILIES);
+                let machine = self.rng.one_of(family);
                 let rules = (0..self.rng.below(4)).map(|_| self.rule()).collect();
                 Step::Merge(machine, rules)
             }
@@ -165,13 +165,13 @@ impl Maker<'_> {
             args.reverse();
         }
         let comparisons = args.into_iter().map(|arg| {
-            let op = self.rng.pick(&self.ops);
-            let datum = self.rng.pick(&self.values);
-            let mask = if op == Op::MaskedEq { self.rng.pick(&self.values) } else { u64::MAX };
+            let op = self.rng.one_of(&self.ops);
+            let datum = self.rng.one_of(&self.values);
+            let mask = if op == Op::MaskedEq { self.rng.one_of(&self.values) } else { u64::MAX };
             Comparison { arg, op, mask, datum }
         });
         let comparisons = comparisons.collect();
-        Rule { action: self.rng.pick(&self.actions), name: self.rng.pick(&self.names), comparisons }
+        Rule { action: self.rng.one_of(&self.actions), name: self.rng.one_of(&self.names), comparisons }
     }
 }
 
@@ -185,7 +185,7 @@ pub(super) fn call(sequence: &Sequence, rng: &mut Rng) -> (u32, u32, [u64; 6]) {
             _ => None,
         })
         .collect();
-    let machine = if rng.one_in(30) { rng.pick(&Machine::ALL) } else { rng.pick(&used) };
+    let machine = if rng.one_in(30) { rng.one_of(&Machine::ALL) } else { rng.one_of(&used) };
     let names: Vec<&str> = sequence
         .steps
         .iter()
@@ -195,19 +195,19 @@ pub(super) fn call(sequence: &Sequence, rng: &mut Rng) -> (u32, u32, [u64; 6]) {
             _ => None,
         })
         .collect();
-    let name = if names.is_empty() || rng.one_in(12) { "futex" } else { rng.pick(&names) };
+    let name = if names.is_empty() || rng.one_in(12) { "futex" } else { rng.one_of(&names) };
     let multiplexed = machine.multiplexed(name).filter(|_| rng.one_in(2));
     let nr = match multiplexed {
         Some(call) => call.number,
         None => machine.number(name).unwrap_or(0).wrapping_add(u32::from(rng.one_in(20))),
     };
     let mut args = std::array::from_fn(|_| {
-        let value = rng.pick(&sequence.values);
+        let value = rng.one_of(&sequence.values);
         match rng.below(6) {
             0 => value.wrapping_add(1),
             1 => value.wrapping_sub(1),
             2 => value ^ 1 << rng.below(64),
-            3 => rng.bits() >> rng.below(64),
+            3 => rng.next() >> rng.below(64),
             _ => value,
         }
     });

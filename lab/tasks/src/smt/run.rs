@@ -92,7 +92,7 @@ fn check(subject: &Subject, rng: &mut Rng, tally: &mut Tally<'_>) -> Result<()> 
 }
 
 fn random(number: u64, rng: &mut Rng, tally: &mut Tally<'_>) -> Result<()> {
-    let policy = callgate_smt::random::policy(rng);
+    let policy = callgate_testing::random::small_policy(rng);
     let subject = Subject::policy(format!("random policy {number}"), policy.clone());
     check(&subject, rng, tally)?;
     if number.is_multiple_of(8) {
@@ -128,7 +128,7 @@ fn with_variables(number: u64, rng: &mut Rng, tally: &mut Tally<'_>) -> Result<(
 /// Two policies on top of each other, and the one program that they merge to.
 fn stacked(number: u64, older: Policy, rng: &mut Rng, tally: &mut Tally<'_>) -> Result<()> {
     let newer = loop {
-        let policy = callgate_smt::random::policy(rng);
+        let policy = callgate_testing::random::small_policy(rng);
         if policy.endian() == older.endian() {
             break policy;
         }

@@ -1,15 +1,14 @@
 //! The comparison with another filter.
 
-use crate::Section;
-use crate::sections::{Comparison, Subject, comparison, map};
-use callgate::Arch;
 use callgate::explain::explain;
-use callgate::sets;
+use callgate::{Arch, sets};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::diagram::{DiagramError, Func, Store};
 use callgate_requests::source::{Message, Messages, SourceText, read};
 
-use super::shown::Shown;
+use super::filter::Shown;
+use crate::Section;
+use crate::sections::{Comparison, Subject, comparison, map};
 use crate::web::analysis::Analysis;
 
 /// What changed from `before` to the filter; adds warnings.
@@ -36,7 +35,7 @@ pub(crate) fn compare(
     let names = [other.name.as_str(), analysis.stack.name.as_str()];
     let compared = Comparison::new(store, [old, root], [from, to], names);
     let relation = Section::new("order", "Result", |body| {
-        body.leaf("p", &[("class", "headline")], order);
+        body.headline(order);
     });
     let mut sections = vec![relation, comparison(&compared)];
     if old != root {

@@ -1,6 +1,5 @@
 //! The filter in another language, or as source code.
 
-use crate::{Markup, Section, counted};
 use callgate::convert::{ConvertError, ConvertOptions, Example, Loss, convert_diagram};
 use callgate::emit::{self, SourceOptions};
 use callgate_bpf::diagnostic::Diagnostic;
@@ -10,10 +9,11 @@ use callgate_formats::systemd::SystemdVersion;
 use callgate_requests::source::{Message, Messages};
 use callgate_requests::syscall;
 
-use super::shown::Shown;
+use super::filter::Shown;
 use crate::web::analysis::Analysis;
-use crate::web::code::code;
+use crate::web::messages::code;
 use crate::web::request::Written;
+use crate::{Markup, Section, counted};
 
 /// Writes the filter.
 ///
@@ -63,8 +63,8 @@ fn policy(
         false => format!("The policy for {target} is stricter than the filter."),
     };
     let section = Section::new("converted", format!("Policy for {target}"), |body| {
-        body.leaf("p", &[("class", "headline")], &status);
-        body.leaf("p", &[("class", "quiet")], match is_exact {
+        body.headline(&status);
+        body.quiet(match is_exact {
             true => "It was read back and is the same canonical form, for all architectures, syscalls and arguments.",
             false => "It was read back, and proved to permit nothing that the filter does not.",
         });
@@ -82,9 +82,9 @@ fn policy(
 fn refused(target: LanguageId, error: &ConvertError) -> Shown {
     let status = format!("{target} cannot express this filter.");
     let section = Section::new("converted", format!("Policy for {target}"), |body| {
-        body.leaf("p", &[("class", "headline")], &status);
+        body.headline(&status);
         losses(body, error.losses());
-        body.leaf("p", &[], "Select the option above to get the closest stricter policy.");
+        body.paragraph("Select the option above to get the closest stricter policy.");
     });
     Shown { status, ..Shown::of(vec![section]) }
 }
@@ -101,7 +101,7 @@ fn losses(body: &mut Markup, losses: &[Loss]) {
                 let names = loss.names();
                 if names.len() > 1 {
                     item.text(&format!(" ({}): ", counted(names.len(), "syscall")));
-                    item.leaf("span", &[("class", "names")], &names.join(", "));
+                    item.span("names", &names.join(", "));
                 }
                 if let Some(Example { data, source, written }) = &loss.example {
                     let arch = syscall::arch_of(data);
@@ -141,7 +141,7 @@ fn program(analysis: &Analysis<'_>, to: Written) -> Result<Shown, Messages> {
     };
     let status = format!("{}, proved.", counted(compiled.stats.insns, "instruction"));
     let section = Section::new("converted", "Program", |body| {
-        body.leaf("p", &[("class", "headline")], &status);
+        body.headline(&status);
         code(body, "Program", &text);
     });
     Ok(Shown { sections: vec![section], status, file: Some((name.to_owned(), text)) })

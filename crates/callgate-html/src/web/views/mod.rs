@@ -2,16 +2,10 @@
 
 mod compare;
 mod convert;
-mod explanation;
-mod findings;
-mod program;
-mod shown;
+mod filter;
 mod simulate;
 
 pub(crate) use compare::compare;
 pub(crate) use convert::convert;
-pub(crate) use explanation::explanation;
-pub(crate) use findings::findings;
-pub(crate) use program::program;
-pub(crate) use shown::Shown;
+pub(crate) use filter::{Shown, explanation, findings, program};
 pub(crate) use simulate::simulate;

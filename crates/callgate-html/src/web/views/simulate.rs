@@ -1,18 +1,17 @@
 //! What happens to one syscall, and why.
 
-use crate::{Markup, Section, chip, counted, grouped};
 use callgate::{Arch, SeccompData};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::is_constant_allow;
 use callgate_formats::statements::{Site, Statement};
 use callgate_formats::why::{Cause, Why, why};
-use callgate_requests::Call;
 use callgate_requests::source::{Filter, FilterContent, Message, Messages};
-use callgate_requests::syscall;
+use callgate_requests::{Call, syscall};
 
-use super::shown::Shown;
+use super::filter::Shown;
 use crate::web::analysis::Analysis;
+use crate::{Markup, Section, chip, counted, grouped};
 
 /// Simulates a syscall.
 ///
@@ -129,5 +128,5 @@ fn place(item: &mut Markup, name: &str, site: &Site) {
     let file = site.file.as_deref().unwrap_or(name);
     item.text(" ");
     let text = format!("{file}:{}:{}", site.position.line, site.position.column);
-    item.leaf("span", &[("class", "position")], &text);
+    item.span("position", &text);
 }

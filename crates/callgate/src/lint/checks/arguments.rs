@@ -9,8 +9,7 @@ use callgate_core::{Arch, Word};
 
 use crate::error::Result;
 use crate::lint::check::Check;
-use crate::lint::finding::Finding;
-use crate::lint::findings::Findings;
+use crate::lint::finding::{Finding, Findings};
 use crate::lint::view::View;
 
 /// An argument of a syscall, and the function of its arguments.
@@ -26,7 +25,7 @@ struct Place {
     func: Func,
 }
 
-pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
+pub(in crate::lint) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     for arch in view.arches.iter().copied().filter(|arch| arch.has_wide_registers()) {
         for (nr, name) in arch.syscalls() {
             let func = view.call(arch, nr);

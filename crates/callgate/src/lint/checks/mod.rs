@@ -1,19 +1,8 @@
-//! The checks. Each file has one group, its facts above its code.
+//! The checks. Each file has a few groups, their facts above their code.
 
-mod abis;
-mod all;
-mod alternatives;
-mod arguments;
-mod capabilities;
-mod cost;
-mod fallbacks;
-mod lists;
-mod multiplexers;
-mod needed;
-mod powerful;
-mod reader;
-mod rules;
-mod siblings;
-mod verdicts;
-
-pub(in crate::lint) use all::{ALL, EVASIONS, Group};
+pub(super) mod abis;
+pub(super) mod arguments;
+pub(super) mod library;
+pub(super) mod powerful;
+pub(super) mod rules;
+pub(super) mod whole;

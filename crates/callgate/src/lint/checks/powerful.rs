@@ -5,11 +5,10 @@ use callgate_core::diagram::{DiagramError, Pred};
 
 use crate::error::Result;
 use crate::lint::check::Check;
-use crate::lint::finding::Finding;
-use crate::lint::findings::{Findings, listed};
+use crate::lint::finding::{Finding, Findings, listed};
 use crate::lint::view::{View, denies};
 
-pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
+pub(in crate::lint) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     for arch in view.arches.iter().copied() {
         let numbers = view.store.follow(view.whole, callgate_core::Word::ARCH, arch.token());
         if view.permits(numbers)? == Pred::ALWAYS {

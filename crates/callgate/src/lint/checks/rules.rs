@@ -1,23 +1,24 @@
-//! Rules of the text without effect.
+//! Rules of the text without effect, alternatives that test different arguments, rules that depend on another capability than
+//! the kernel requires, and the warnings of readers.
 
-use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashSet as HashSet;
-
+use callgate_bpf::SyscallTable;
+use callgate_bpf::diagnostic::Topic;
 use callgate_bpf::syscalls::known_name;
 use callgate_codegen::query;
-use callgate_core::Arch;
 use callgate_core::diagram::Pred;
+use callgate_core::{Arch, SeccompData};
 use callgate_formats::statements::{Inactivity, Site, Statement, Statements};
+use rustc_hash::FxHashSet as HashSet;
 
 use crate::error::Result;
+use crate::explain::{ArgPart, Clause, Outcome, ValueSet, explain};
 use crate::lint::check::Check;
-use crate::lint::finding::{Example, Finding};
-use crate::lint::findings::{Findings, listed};
+use crate::lint::finding::{Example, Finding, Findings, listed};
 use crate::lint::view::View;
 
-pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
+pub(in crate::lint) fn rules(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     for (filter, text) in view.texts() {
         without_effect(view, findings, filter, text)?;
         equals_default(findings, filter, text);
@@ -240,4 +241,152 @@ fn equals_default(findings: &mut Findings, filter: usize, text: &Statements) {
         let finding = finding.help(help);
         findings.add(finding.at((filter, Some(first.site.clone()))).about(names));
     }
+}
+
+pub(in crate::lint) fn alternatives(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
+    let explanation = explain(&view.store, view.whole, view.arches);
+    for own in &explanation.arches {
+        for group in &own.groups {
+            let Outcome::Depends { clauses, .. } = &group.outcome else { continue };
+            let permitting: Vec<&Clause> =
+                clauses.iter().filter(|clause| clause.verdict.permits()).collect();
+            for (nr, name) in &group.syscalls {
+                uneven(view, findings, own.arch, (*nr, name), &permitting)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The length of conditions in characters up to which a message has them.
+const MAX_CONDITIONS: usize = 200;
+
+/// Reports the first argument that an alternative tests and another one does not.
+fn uneven(
+    view: &View<'_>,
+    findings: &mut Findings,
+    arch: Arch,
+    (nr, name): (u32, &'static str),
+    clauses: &[&Clause],
+) -> Result<()> {
+    let tests = |clause: &Clause, arg: u8| clause.conditions.iter().any(|one| one.arg == Some(arg));
+    for arg in 0..6 {
+        let Some(strict) = clauses.iter().find(|clause| tests(clause, arg)) else { continue };
+        // An example can be made only of values that are listed.
+        let free = clauses.iter().filter(|clause| !tests(clause, arg));
+        let found =
+            free.filter_map(|clause| Some((clause, example(view, arch, nr, clause)?))).next();
+        let Some((free, example)) = found else { continue };
+        let known =
+            callgate_bpf::syscalls::facts(name).and_then(|facts| facts.args.get(usize::from(arg)));
+        let argument =
+            known.map_or_else(|| format!("argument {arg}"), |known| format!("`{}`", known.name));
+        let [checked, unchecked] =
+            [*strict, *free].map(|clause| clause.describe_on(arch, Some(name)));
+        let message = if checked.len() + unchecked.len() <= MAX_CONDITIONS {
+            format!(
+                "`{name}` is allowed if {checked}, but if {unchecked}, {argument} is not checked"
+            )
+        } else {
+            format!("one alternative for `{name}` does not check {argument}, others do")
+        };
+        let at = view.place(arch, name, |rule| rule.verdict.permits() && !rule.when.is_always());
+        let help = "check that the argument does not matter there";
+        let finding = Finding::new(Check::UnevenAlternatives, message).help(help).at(at).on(arch);
+        findings.add(finding.about([name]).examples([Some(example)]));
+        return Ok(());
+    }
+    Ok(())
+}
+
+/// A syscall that meets a clause, with its verdict.
+fn example(view: &View<'_>, arch: Arch, nr: u32, clause: &Clause) -> Option<Example> {
+    let mut data = SeccompData { nr, arch: arch.token(), ..SeccompData::default() };
+    for condition in &clause.conditions {
+        let value = match &condition.values {
+            ValueSet::Ranges(ranges) => ranges.first()?.0,
+            ValueSet::Masked { wanted, .. } => *wanted,
+            ValueSet::NotMasked { .. } | ValueSet::Many(_) => return None,
+        };
+        let argument = data.args.get_mut(usize::from(condition.arg?))?;
+        *argument |= if condition.part == ArgPart::High { value << 32 } else { value };
+    }
+    view.run(arch, data).ok().filter(|example| example.verdict == clause.verdict)
+}
+
+/// Syscalls that always fail without one of these capabilities (capabilities(7)).
+const REQUIRED: &[(&[&str], &[&str])] = &[
+    (
+        &[
+            "mount",
+            "umount",
+            "umount2",
+            "pivot_root",
+            "move_mount",
+            "fsopen",
+            "fsmount",
+            "fspick",
+            "mount_setattr",
+            "sethostname",
+            "setdomainname",
+            "swapon",
+            "swapoff",
+            "lookup_dcookie",
+        ],
+        &["CAP_SYS_ADMIN"],
+    ),
+    (&["chroot"], &["CAP_SYS_CHROOT"]),
+    (&["reboot", "kexec_load", "kexec_file_load"], &["CAP_SYS_BOOT"]),
+    (&["init_module", "finit_module", "delete_module"], &["CAP_SYS_MODULE"]),
+    (&["settimeofday", "stime"], &["CAP_SYS_TIME"]),
+    (&["acct"], &["CAP_SYS_PACCT"]),
+    (&["vhangup"], &["CAP_SYS_TTY_CONFIG"]),
+];
+
+pub(in crate::lint) fn capabilities(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
+    for (filter, text) in view.texts() {
+        for gate in text.gated.iter().filter(|gate| gate.verdict.permits()) {
+            let Some(name) = known_name(&gate.name) else { continue };
+            let required = REQUIRED.iter().find(|(names, _)| names.contains(&name));
+            let Some((_, required)) = required else { continue };
+            if required.iter().any(|wanted| gate.capabilities.contains(wanted)) {
+                continue;
+            }
+            let given: Vec<&str> = gate.capabilities.names().collect();
+            let message = format!(
+                "`{name}` is allowed with {}, but the kernel requires {}",
+                given.join(" and "),
+                required.join(" or ")
+            );
+            let help = format!("write `{}` instead", required.first().copied().unwrap_or_default());
+            let finding = Finding::new(Check::Capability, message).help(help).about([name]);
+            findings.add(finding.at((filter, Some(gate.site.clone()))));
+        }
+    }
+    Ok(())
+}
+
+pub(in crate::lint) fn reader(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
+    for (filter, subject) in view.subjects.iter().enumerate() {
+        let of_files = subject.warnings_of_files.iter();
+        let of_files = of_files.map(|(file, warning)| (Some(file), warning));
+        for (file, warning) in subject.warnings.iter().map(|one| (None, one)).chain(of_files) {
+            let check = match warning.topic {
+                Some(Topic::OrConditions) => Check::OrConditions,
+                // The checks of rules, multiplexers and ABIs find these as well, with examples.
+                Some(Topic::Overruled | Topic::Multiplexer) if subject.statements.is_some() => {
+                    continue;
+                }
+                Some(Topic::X32) => continue,
+                Some(Topic::Overruled) => Check::Overruled,
+                Some(Topic::Multiplexer) => Check::Multiplexer,
+                Some(Topic::NeverMatches) => Check::NeverMatches,
+                None => Check::Profile,
+            };
+            let site = warning.position.map(|position| Site { file: file.cloned(), position });
+            let finding = Finding::new(check, warning.message.clone()).help(warning.help.clone());
+            findings.add(finding.at((filter, site)));
+        }
+    }
+    Ok(())
 }

@@ -1,35 +1,28 @@
-//! Random programs that the kernel accepts, for tests.
-#![allow(clippy::unwrap_used)]
+//! Random programs of all instructions that the kernel accepts.
 
-use proptest::prelude::*;
-
-use crate::program::check::Rules;
-use crate::{
+use callgate_core::{
     AncillaryWord, Endian, FilterInput, Insn, Layout, Op, Operand, Program, ProgramError,
-    SCRATCH_WORDS, SocketProgram,
+    SCRATCH_WORDS, SeccompData, SocketProgram,
 };
+use proptest::prelude::*;
 
 /// The parts of an instruction: operation, jump distances, constant, and values for the fields that the
 /// operation does not use.
 type Seed = (u16, u8, u8, u32, Option<(u8, u8, u32)>);
 
 /// Seccomp filters. With `ignored`, some instructions have values in fields that the kernel ignores.
-pub fn program(ignored: bool) -> impl Strategy<Value = Program> {
-    program_for(ignored)
-}
-
-/// The same for another input.
-pub fn program_for<D: FilterInput>(ignored: bool) -> impl Strategy<Value = Program<D>> {
-    let rules = Rules::Filter(D::layout(Endian::NATIVE));
-    insns(rules, ignored).prop_map(|insns| repaired(insns, Program::of))
+pub fn any_program(ignored: bool) -> impl Strategy<Value = Program> {
+    let layout = SeccompData::layout(Endian::NATIVE);
+    insns(Some(layout), ignored).prop_map(|insns| repaired(insns, Program::new))
 }
 
 /// Socket filters.
-pub fn socket_program(ignored: bool) -> impl Strategy<Value = SocketProgram> {
-    insns(Rules::Socket, ignored).prop_map(|insns| repaired(insns, SocketProgram::new))
+pub fn any_socket_program(ignored: bool) -> impl Strategy<Value = SocketProgram> {
+    insns(None, ignored).prop_map(|insns| repaired(insns, SocketProgram::new))
 }
 
-fn insns(rules: Rules, ignored: bool) -> impl Strategy<Value = Vec<Insn>> {
+/// Instructions that load words of this structure, or parts of packets.
+fn insns(layout: Option<Layout>, ignored: bool) -> impl Strategy<Value = Vec<Insn>> {
     let constant = prop_oneof![0u32..20, any::<u32>(), (0u32..32).prop_map(|bit| 1 << bit)];
     let in_ignored = prop_oneof![4 => Just(None), 1 => any::<(u8, u8, u32)>().prop_map(Some)];
     let in_ignored = in_ignored.prop_map(move |fields| fields.filter(|_| ignored));
@@ -42,16 +35,16 @@ fn insns(rules: Rules, ignored: bool) -> impl Strategy<Value = Vec<Insn>> {
         })
         .prop_map(move |seeds: Vec<Seed>| {
             let last = seeds.len() - 1;
-            seeds.iter().enumerate().map(|(index, &seed)| insn(rules, last - index, seed)).collect()
+            seeds
+                .iter()
+                .enumerate()
+                .map(|(index, &seed)| insn(layout, last - index, seed))
+                .collect()
         })
 }
 
 /// An instruction that `behind` others follow.
-fn insn(rules: Rules, behind: usize, (op, jt, jf, k, ignored): Seed) -> Insn {
-    let layout = match rules {
-        Rules::Filter(layout) | Rules::LongFilter(layout) => Some(layout),
-        Rules::Socket => None,
-    };
+fn insn(layout: Option<Layout>, behind: usize, (op, jt, jf, k, ignored): Seed) -> Insn {
     let mut op = Op::ALL[usize::from(op) % Op::ALL.len()];
     if behind == 0 {
         op = if k % 2 == 0 { Op::RetK } else { Op::RetA };

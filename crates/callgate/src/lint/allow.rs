@@ -1,15 +1,208 @@
-//! Which findings remain.
+//! Silencing findings: by options such as `powerful-call=ptrace`, and by comments `callgate: allow(ID)` in the text.
 
+use std::fmt;
+
+use callgate_bpf::diagnostic::Position;
+use callgate_bpf::suggest::nearest;
+use callgate_bpf::syscalls::{known_name, nearest_name};
+use callgate_formats::statements::Site;
 use rustc_hash::FxHashMap as HashMap;
 
-use callgate_formats::statements::Site;
+use super::check::Check;
+use super::finding::{Finding, sort};
 
-use super::comments::{AllowText, Comment, Scope, read};
-use super::objects::Objects;
-use super::option::Allow;
-use crate::lint::check::Check;
-use crate::lint::finding::Finding;
-use crate::lint::findings::sort;
+/// A check that is silenced, for all syscalls or for one: `powerful-call`, `powerful-call=ptrace`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Allow {
+    /// The check.
+    pub check: Check,
+    /// The syscall; `None` for all.
+    pub syscall: Option<&'static str>,
+}
+
+/// An identifier that no check has, or a name that no syscall has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllowError(Unknown);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Unknown {
+    Check(String),
+    Syscall(String),
+}
+
+impl fmt::Display for AllowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (near, all) = match &self.0 {
+            Unknown::Check(id) => {
+                write!(f, "unknown check `{id}`")?;
+                (nearest(id, Check::ALL.iter().map(|check| check.id())), "callgate lint --list")
+            }
+            Unknown::Syscall(name) => {
+                write!(f, "unknown syscall `{name}`")?;
+                (nearest_name(name), "callgate explain --all")
+            }
+        };
+        match near {
+            Some(near) => write!(f, "; did you mean `{near}`?"),
+            None => write!(f, "; `{all}` lists all"),
+        }
+    }
+}
+
+impl std::error::Error for AllowError {}
+
+impl std::str::FromStr for Allow {
+    type Err = AllowError;
+
+    fn from_str(text: &str) -> Result<Allow, AllowError> {
+        let (id, name) = match text.split_once('=') {
+            Some((id, name)) => (id.trim(), Some(name.trim())),
+            None => (text.trim(), None),
+        };
+        let unknown = || AllowError(Unknown::Check(id.to_owned()));
+        let check = Check::from_id(id).ok_or_else(unknown)?;
+        let known = |name: &str| {
+            known_name(name).ok_or_else(|| AllowError(Unknown::Syscall(name.to_owned())))
+        };
+        Ok(Allow { check, syscall: name.map(known).transpose()? })
+    }
+}
+
+/// An object from its `{` to its `}`.
+#[derive(Clone, Copy, Debug)]
+struct Object {
+    start: Position,
+    end: Position,
+    /// The index of the object around it.
+    parent: Option<usize>,
+}
+
+/// The objects of a text, in the order of their starts.
+#[derive(Clone, Debug, Default)]
+struct Objects(Vec<Object>);
+
+impl Objects {
+    /// Finds the objects; none in a text that is not JSON.
+    fn of(text: &str) -> Objects {
+        let mut objects = Objects::default();
+        if !text.trim_start().starts_with(['{', '[']) {
+            return objects;
+        }
+        let mut open = Vec::new();
+        let (mut line, mut column) = (1, 0);
+        let (mut in_string, mut is_escaped) = (false, false);
+        for char in text.chars() {
+            column += 1;
+            let here = Position { line, column };
+            match char {
+                '\n' => (line, column) = (line + 1, 0),
+                _ if is_escaped => is_escaped = false,
+                '\\' => is_escaped = in_string,
+                '"' => in_string = !in_string,
+                '{' if !in_string => {
+                    let parent = open.last().copied();
+                    open.push(objects.0.len());
+                    let end = Position { line: u32::MAX, column: u32::MAX };
+                    objects.0.push(Object { start: here, end, parent });
+                }
+                '}' if !in_string => {
+                    let closed = open.pop().and_then(|index: usize| objects.0.get_mut(index));
+                    if let Some(object) = closed {
+                        object.end = here;
+                    }
+                }
+                _ => {}
+            }
+        }
+        objects
+    }
+
+    /// The innermost object that contains a position.
+    fn around(&self, position: Position) -> Option<usize> {
+        let key = |position: Position| (position.line, position.column);
+        let before = self.0.partition_point(|object| key(object.start) <= key(position));
+        let mut index = before.checked_sub(1)?;
+        loop {
+            let object = self.0.get(index)?;
+            if key(position) <= key(object.end) {
+                return Some(index);
+            }
+            index = object.parent?;
+        }
+    }
+
+    /// The object around another one.
+    fn parent(&self, index: usize) -> Option<usize> {
+        self.0.get(index)?.parent
+    }
+}
+
+/// A text with comments.
+#[derive(Clone, Copy, Debug)]
+pub struct AllowText<'t> {
+    /// Its name in the places of findings; `None` for the profile itself.
+    pub file: Option<&'t str>,
+    /// The text.
+    pub text: &'t str,
+}
+
+/// With what a comment begins.
+const START: &str = "callgate:";
+
+/// Where a comment silences a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Scope {
+    /// In this line.
+    Line(u32),
+    /// In a JSON object: its index.
+    Object(usize),
+    /// In the whole text.
+    File,
+}
+
+/// A comment in a text.
+struct Comment<'t> {
+    file: Option<&'t str>,
+    position: Position,
+    allow: Result<Allow, AllowError>,
+    scopes: Vec<Scope>,
+}
+
+/// The comments of a text, and its objects if it has any.
+fn read<'t>(text: &AllowText<'t>) -> (Vec<Comment<'t>>, Objects) {
+    let mut comments = Vec::new();
+    if !text.text.contains(START) {
+        return (comments, Objects::default());
+    }
+    let objects = Objects::of(text.text);
+    for (line, content) in (1..).zip(text.text.lines()) {
+        let (mut rest, mut column) = (content, 1);
+        while let Some((before, after)) = rest.split_once(START) {
+            column += before.chars().count() as u32;
+            let position = Position { line, column };
+            column += START.len() as u32;
+            rest = after;
+            let after = after.trim_start();
+            let (is_for_file, after) = match after.strip_prefix("allow-file(") {
+                Some(after) => (true, Some(after)),
+                None => (false, after.strip_prefix("allow(")),
+            };
+            // A list ends before the next comment.
+            let own = after.map(|after| after.split(START).next().unwrap_or(after));
+            let Some((list, _)) = own.and_then(|own| own.split_once(')')) else { continue };
+            let scopes = match objects.around(position) {
+                _ if is_for_file => vec![Scope::File],
+                Some(object) => vec![Scope::Object(object)],
+                None => vec![Scope::Line(line), Scope::Line(line + 1)],
+            };
+            let file = text.file;
+            let comment =
+                |id: &str| Comment { file, position, allow: id.parse(), scopes: scopes.clone() };
+            comments.extend(list.split(',').map(comment));
+        }
+    }
+    (comments, objects)
+}
 
 /// Whether a finding lists syscalls each of which is a case of its own; the subject of others is their first syscall.
 fn is_list(check: Check) -> bool {
@@ -178,8 +371,22 @@ pub fn allow(findings: Vec<Finding>, options: &[Allow], texts: &[AllowText<'_>])
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use callgate_bpf::diagnostic::Position;
+
+    use super::*;
+
+    #[test]
+    fn positions_are_in_the_innermost_object() {
+        let objects = Objects::of("{\n \"a\": [{\"}\\\"{\": {}},\n  {}],\n}");
+        let at = |line, column| objects.around(Position { line, column });
+        assert_eq!([at(1, 1), at(2, 2), at(2, 8), at(2, 9)], [Some(0), Some(0), Some(1), Some(1)]);
+        // The braces in the key are text.
+        assert_eq!([at(2, 17), at(2, 18), at(2, 19)], [Some(2), Some(2), Some(1)]);
+        assert_eq!([at(2, 20), at(3, 3), at(3, 6), at(4, 1)], [Some(0), Some(3), Some(0), Some(0)]);
+        assert_eq!(at(5, 1), None);
+        assert_eq!([objects.parent(2), objects.parent(3)], [Some(1), Some(0)]);
+        assert!(Objects::of("# {\n{}").0.is_empty());
+    }
 
     fn of(text: &str) -> AllowText<'_> {
         AllowText { file: None, text }

@@ -1,14 +1,52 @@
-//! The program: tree, listing and cost.
+//! What views show, and those of one filter: what it does, what lint found, its program.
 
-use crate::Section;
-use crate::sections::{Cost, ProgramCost, cost, decisions, program as listing};
 use callgate::compile::Execution;
 use callgate_codegen::Weights;
 use callgate_requests::source::FilterContent;
 
-use super::shown::Shown;
-use crate::web::analysis::Analysis;
+use crate::Section;
+use crate::sections::{
+    Cost, ProgramCost, arguments, cost, decisions, findings as section, map, program as listing,
+    summary,
+};
+use crate::web::analysis::{Analysis, Figures};
 use crate::web::messages;
+
+/// The result of a view.
+#[derive(Default)]
+pub(crate) struct Shown {
+    pub(crate) sections: Vec<Section>,
+    /// In a sentence; empty takes the figures of the filter.
+    pub(crate) status: String,
+    /// What was written: a name for the file, and its content.
+    pub(crate) file: Option<(String, String)>,
+}
+
+impl Shown {
+    pub(crate) fn of(sections: Vec<Section>) -> Shown {
+        Shown { sections, ..Shown::default() }
+    }
+}
+
+/// The summary, the map and the conditions.
+pub(crate) fn explanation(analysis: &Analysis<'_>) -> Shown {
+    let subject = analysis.subject();
+    Shown::of(vec![summary(&subject), map(&subject, None), arguments(&subject)])
+}
+
+/// The findings, which are among the figures of the filter, or why it cannot be checked.
+pub(crate) fn findings(figures: &Figures) -> Shown {
+    match &figures.findings {
+        Ok(findings) => Shown::of(vec![section(findings)]),
+        Err(errors) => {
+            let why = Section::new("findings", "Findings", |body| {
+                body.paragraph("The filter cannot be checked.");
+                body.append(&messages::markup(errors));
+            });
+            Shown { status: messages::status(errors), ..Shown::of(vec![why]) }
+        }
+    }
+}
 
 /// The compiled program, beside the given one if the source is a program.
 pub(crate) fn program(analysis: &Analysis<'_>) -> Shown {
@@ -16,9 +54,7 @@ pub(crate) fn program(analysis: &Analysis<'_>) -> Shown {
         Ok(compiled) => compiled,
         Err(errors) => {
             let why = Section::new("program", "Program", |body| {
-                body.leaf(
-                    "p",
-                    &[],
+                body.paragraph(
                     "This filter could not be compiled to a program that the kernel accepts.",
                 );
                 body.append(&messages::markup(errors));
