@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use callgate_bpf::advice::Advice;
+use callgate_bpf::diagnostic::Help;
+
 use super::limits::MAX_ALTERNATIVES;
 use super::loss::Loss;
 use callgate_core::diagram::DiagramError;
@@ -75,23 +78,28 @@ impl ConvertError {
     }
 
     /// What to do.
-    pub fn help(&self) -> &'static str {
-        match &self.0 {
+    pub fn help(&self) -> String {
+        self.what_to_do().to_string()
+    }
+
+    /// The advice that interfaces word in their own way, if [`ConvertError::help`] is such advice.
+    pub fn advice(&self) -> Option<Advice> {
+        self.what_to_do().advice().cloned()
+    }
+
+    fn what_to_do(&self) -> Help {
+        Help::from(match &self.0 {
             ConvertErrorKind::Inexpressible { losses, .. }
                 if losses.iter().any(Loss::is_about_arches) =>
             {
-                "--closest accepts these losses and writes the nearest stricter policy; --arch with one architecture \
-                 writes a policy for it alone"
+                return Advice::ClosestOrOneArch.into();
             }
             ConvertErrorKind::Inexpressible { losses, .. }
                 if losses.iter().any(Loss::is_about_hosts) =>
             {
-                "read a policy for all architectures of the host, such as --arch x86_64 --arch x86 --arch x32 for lxc and \
-                 --arch x86_64 --arch x86 for snap; --closest writes the nearest stricter policy"
+                return Advice::AllArchesOfHost.into();
             }
-            ConvertErrorKind::Inexpressible { .. } => {
-                "--closest writes the nearest stricter policy; `callgate compile` makes a program of any filter"
-            }
+            ConvertErrorKind::Inexpressible { .. } => return Advice::ClosestOrCompile.into(),
             ConvertErrorKind::Diagram(error) if error.is_out_of_budget() => {
                 "split the filter into a stack of simpler filters"
             }
@@ -104,17 +112,11 @@ impl ConvertError {
             ConvertErrorKind::TooManyNumbers { .. } => {
                 "no policy language can list that many syscall numbers; keep the filter as a BPF program"
             }
-            ConvertErrorKind::Unsupported(_) => {
-                "choose another --to or --arch, or an older --systemd"
-            }
-            ConvertErrorKind::TooLarge { .. } => {
-                "compare fewer single values, or give fewer architectures; `callgate compile` makes a program of any filter"
-            }
-            ConvertErrorKind::Refused { .. } => {
-                "choose another --to; `callgate compile` makes a program of any filter"
-            }
+            ConvertErrorKind::Unsupported(_) => return Advice::OtherTargetOrArch.into(),
+            ConvertErrorKind::TooLarge { .. } => return Advice::FewerValuesOrCompile.into(),
+            ConvertErrorKind::Refused { .. } => return Advice::OtherTargetOrCompile.into(),
             _ => "please report this defect",
-        }
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a target cannot express.
 
 use callgate_bpf::SyscallTable;
+use callgate_bpf::advice::Advice;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -44,6 +45,10 @@ pub(crate) const A_RULE_IS_FOR_ALL: &str = "a rule is for all architectures of t
 /// Why rules for a syscall change others.
 pub(crate) const MULTIPLEXED: &str = "libseccomp also applies rules to socketcall and ipc";
 
+/// Why a number without a name has the verdict that runc gives it.
+pub(crate) const NUMBERS_ABOVE_FAIL: &str =
+    "runc makes numbers above the largest named one fail with ENOSYS";
+
 /// The maximum number of names in the text of a loss.
 const SHOWN: usize = 6;
 
@@ -56,6 +61,11 @@ impl Loss {
     /// Whether it is lost because the filter does not treat all architectures of a host alike.
     pub(crate) fn is_about_hosts(&self) -> bool {
         self.why == A_RULE_IS_FOR_ALL
+    }
+
+    /// How the filter may be read or converted without this loss, for interfaces that word it in their own way.
+    pub fn advice(&self) -> Option<Advice> {
+        (self.why == NUMBERS_ABOVE_FAIL).then_some(Advice::WithoutRuntimeRules)
     }
 
     /// The names of the syscalls, each once.

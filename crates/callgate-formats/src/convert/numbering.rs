@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
+use crate::convert::loss::NUMBERS_ABOVE_FAIL;
 use crate::convert::strictness::{is_as_strict, strictest};
 use crate::oci::BAD_ARCH;
 use callgate_core::diagram::Func;
@@ -249,10 +250,7 @@ impl Numbering {
                     () if is_x32 && !self.arches.contains(&Arch::X32) => {
                         "libseccomp kills numbers of x32 unless x32 is an architecture of the filter"
                     }
-                    () if above => {
-                        "runc makes numbers above the largest named one fail with ENOSYS \
-                         (--enosys-above off: without this check)"
-                    }
+                    () if above => NUMBERS_ABOVE_FAIL,
                     () => self.language.why,
                 };
                 fit.replace_numbers(one.token, (first, last), verdict, why)?;

@@ -13,6 +13,7 @@ use crate::included::{
 };
 use crate::profile::Profile;
 use crate::statements::Statements;
+use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Topic};
 use callgate_core::policy::{Policy, Rule, Section};
 use callgate_core::{Arch, Verdict, X32_SYSCALL_BIT};
@@ -139,7 +140,7 @@ fn lower(
     match Policy::with_variables(sections, KILL, progress.variables.into_variables()) {
         Ok(policy) => Some((policy, statements)),
         Err(error) => {
-            reports.error(start, error.to_string()).help = "give --arch".to_owned();
+            reports.error(start, error.to_string()).set_help(Advice::PolicyArches);
             None
         }
     }

@@ -15,6 +15,8 @@ use crate::files::{At, Report};
 use crate::ruleset::{RuleSet, sections};
 use crate::statements::{Builtin, Site, Statement, Statements};
 use callgate_bpf::SyscallTable;
+use callgate_bpf::advice::Advice;
+use callgate_bpf::diagnostic::Help;
 use callgate_bpf::syscalls::{KernelVersion, known_name};
 use callgate_core::policy::{Condition, Policy, PolicyError};
 use callgate_core::{Arch, SyscallSet, Verdict};
@@ -105,15 +107,14 @@ impl Lowering<'_> {
                     format!(
                         "systemd {version} on Linux {kernel} denies such memory with prctl(PR_SET_MDWE) instead"
                     ),
-                    "--kernel 6.2 and --systemd 253 show the filter of older systems",
+                    Advice::OlderSystemd.into(),
                 ),
                 _ => (
                     format!("systemd on {native} has no rules for it"),
-                    "see the table in docs/systemd.md",
+                    Help::from("see the table in docs/systemd.md"),
                 ),
             };
-            report.warn(switch.at, format!("{directive} installs no filter: {why}")).help =
-                help.to_owned();
+            report.warn(switch.at, format!("{directive} installs no filter: {why}")).set_help(help);
         }
     }
 

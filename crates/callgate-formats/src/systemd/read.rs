@@ -6,6 +6,7 @@ use super::options::{ReadOptions, UnitText};
 use super::unit::{UnitReader, is_read};
 use super::version::SystemdVersion;
 use crate::files::{At, FileErrors};
+use callgate_bpf::advice::Advice;
 
 /// Reads a unit file and its drop-ins, in the order in which systemd reads them, or directives without a file.
 ///
@@ -45,8 +46,7 @@ pub fn read(texts: &[UnitText<'_>], options: &ReadOptions) -> Result<UnitFilters
                         "systemd {} reads this unit in another way than systemd {}, which is assumed",
                         other.version, options.version
                     );
-                    report.warn(At::default(), message).help =
-                        "give --systemd VERSION; `systemctl --version` prints it".to_owned();
+                    report.warn(At::default(), message).set_help(Advice::SystemdVersion);
                 }
             }
             Ok(UnitFilters { filters, warnings: report.finish() })

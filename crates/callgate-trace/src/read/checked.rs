@@ -1,6 +1,7 @@
 //! The result of reading: a recording with warnings, or errors.
 
 use crate::recording::Recording;
+use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position};
 use callgate_formats::diagnostics::messages::Messages;
 
@@ -13,19 +14,15 @@ pub struct ReadRecording {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// The help for a text in an unknown format.
-pub(crate) const SUPPORTED_FORMATS: &str = "supported are recordings (callgate record -o FILE -- CMD), logs of strace (strace -f -o FILE CMD), tables of \
-     strace -c and perf trace -s, audit records (ausearch -m SECCOMP, journalctl, dmesg), and lines with a name and \
-     a count";
-
 /// A recording, unless there are errors or it is empty.
 pub(crate) fn checked(
     recording: Recording,
     mut messages: Messages,
 ) -> Result<ReadRecording, Diagnostics> {
     if !messages.failed() && recording.is_empty() {
-        messages.error(Position { line: 1, column: 1 }, "no syscalls in this file").help =
-            SUPPORTED_FORMATS.to_owned();
+        messages
+            .error(Position { line: 1, column: 1 }, "no syscalls in this file")
+            .set_help(Advice::SupportedRecordings);
     }
     let failed = messages.failed();
     let messages = messages.finish();

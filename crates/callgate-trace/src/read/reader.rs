@@ -1,6 +1,6 @@
 //! Reads recordings in any format.
 
-use super::checked::{ReadRecording, SUPPORTED_FORMATS, checked};
+use super::checked::{ReadRecording, checked};
 use super::detect::{DetectedFormat, FormatDetector};
 use super::split::TextPart;
 use crate::counts::table::CountTable;
@@ -8,6 +8,7 @@ use crate::names::{not_on_arch, unknown_severity};
 use crate::recording::json::read as json;
 use crate::recording::{Recording, RecordingMethod, Run, SyscallId};
 use callgate_bpf::SyscallTable;
+use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity};
 use callgate_core::Arch;
 use callgate_formats::diagnostics::messages::Messages;
@@ -153,13 +154,13 @@ fn not_in_log(program: &str) -> Diagnostic {
 }
 
 fn with_help(error: Diagnostic) -> Diagnostics {
-    if error.help.is_empty() { error.help(SUPPORTED_FORMATS) } else { error }.into()
+    if error.help.is_empty() { error.help(Advice::SupportedRecordings) } else { error }.into()
 }
 
 /// A recording from a table of counts, all of one architecture.
 fn of_table(table: CountTable, arch: Arch, unknown: Severity) -> (Recording, Messages) {
     let mut recording = Recording::of(Run { method: RecordingMethod::Counts, ..Run::default() });
-    let (names, mut messages) = table.finish(SUPPORTED_FORMATS);
+    let (names, mut messages) = table.finish(Advice::SupportedRecordings);
     for counted in names {
         match arch.number(&counted.name) {
             Some(nr) => recording.count(SyscallId::new(arch, nr), counted.rounded),

@@ -1,5 +1,6 @@
 //! Findings.
 
+use callgate_bpf::diagnostic::Help;
 use callgate_core::{Arch, SeccompData, Verdict};
 use callgate_formats::statements::Site;
 
@@ -21,7 +22,7 @@ pub struct Finding {
     /// What was found, as a sentence without a full stop.
     pub message: String,
     /// What to do about it.
-    pub help: String,
+    pub help: Help,
     /// Syscalls that show it, with the verdicts of the whole stack.
     pub examples: Vec<Example>,
 }

@@ -4,6 +4,7 @@ use std::hash::BuildHasher;
 
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
+use callgate_bpf::diagnostic::Help;
 use callgate_core::Arch;
 use callgate_formats::statements::Site;
 
@@ -28,7 +29,7 @@ impl Finding {
             arches: Vec::new(),
             syscalls: Vec::new(),
             message: message.into(),
-            help: String::new(),
+            help: Help::default(),
             examples: Vec::new(),
         }
     }
@@ -45,7 +46,7 @@ impl Finding {
         Finding { syscalls: syscalls.into_iter().collect(), ..self }
     }
 
-    pub(super) fn help(self, help: impl Into<String>) -> Finding {
+    pub(super) fn help(self, help: impl Into<Help>) -> Finding {
         Finding { help: help.into(), ..self }
     }
 

@@ -2,6 +2,7 @@
 
 use super::operation::Operation;
 use crate::compile::CompileError;
+use callgate_bpf::advice::Advice;
 use callgate_core::Arch;
 use callgate_core::diagram::DiagramError;
 
@@ -44,10 +45,7 @@ impl SetError {
         let name = |operand: usize| names.get(operand).copied().unwrap_or("…");
         match &self.0 {
             Kind::Compile(error) => error.help(),
-            Kind::ByteOrders { .. } => Some(
-                "choose one machine with --arch, or the byte order of a program with --endian"
-                    .to_owned(),
-            ),
+            Kind::ByteOrders { .. } => Some(Advice::OneMachine.to_string()),
             Kind::Denylist { operand, with, .. } => {
                 Some(format!("to restrict, write '{} ^ {}'", name(*with), name(*operand)))
             }
@@ -58,6 +56,11 @@ impl SetError {
                 ))
             }
         }
+    }
+
+    /// The advice that interfaces word in their own way, if the help is such advice.
+    pub fn advice(&self) -> Option<Advice> {
+        matches!(self.0, Kind::ByteOrders { .. }).then_some(Advice::OneMachine)
     }
 
     /// The error of the compiler, if it is one.

@@ -1,6 +1,7 @@
 //! The error for a stack that cannot be merged.
 
 use crate::compile::CompileError;
+use callgate_bpf::advice::Advice;
 use callgate_core::{Endian, Verdict};
 
 /// The error for a stack that cannot be merged.
@@ -32,9 +33,7 @@ impl StackError {
     pub fn help(&self) -> Option<String> {
         Some(match &self.kind {
             StackErrorKind::Empty => "give at least one filter, the oldest first".to_owned(),
-            StackErrorKind::ByteOrder { .. } => {
-                "give filters for machines of one byte order; --arch and --endian set that of programs".to_owned()
-            }
+            StackErrorKind::ByteOrder { .. } => Advice::OneByteOrder.to_string(),
             StackErrorKind::Listener
             | StackErrorKind::Notifies(_)
             | StackErrorKind::WaitKillable => {
@@ -48,6 +47,11 @@ impl StackError {
             }
             StackErrorKind::Compile(error) => return error.help(),
         })
+    }
+
+    /// The advice that interfaces word in their own way, if [`StackError::help`] is such advice.
+    pub fn advice(&self) -> Option<Advice> {
+        matches!(self.kind, StackErrorKind::ByteOrder { .. }).then_some(Advice::OneByteOrder)
     }
 
     /// [`StackError::help`]; or how to give values, in the words of the caller, if a filter has variables.

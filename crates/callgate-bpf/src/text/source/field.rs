@@ -1,5 +1,6 @@
 //! The value of a field of an instruction.
 
+use crate::advice::Advice;
 use std::collections::HashMap;
 
 use super::super::error::error;
@@ -118,9 +119,7 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
                 return Ok(Value::of(number, kind));
             }
         }
-        let definition = format!(
-            "write its value instead, add a line `#define {name} …`, or give --define {name}=VALUE"
-        );
+        let definition = Advice::ValueOf(name.to_owned());
         let types = self.context.types;
         let parameter = self.parameters.as_mut().and_then(|known| known.find(name, types));
         let (message, help) = match parameter {

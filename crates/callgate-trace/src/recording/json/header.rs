@@ -1,5 +1,6 @@
 //! The top level of a recording: whether it is one, and of which version.
 
+use callgate_bpf::advice::Advice;
 use callgate_formats::syntax::json;
 use callgate_formats::syntax::reader::Reader;
 use callgate_formats::syntax::tree::Node;
@@ -31,8 +32,7 @@ pub(super) fn check<'t>(tree: Node<'t>, reader: &mut Reader<'_>) -> Option<Node<
     if !is_recording(&tree) {
         let given = tree.get("callgate").unwrap_or(&tree);
         let message = "this JSON is not a recording: missing `\"callgate\": \"recording\"`";
-        reader.error(given.at, message).help =
-            "give a file that callgate record wrote, or a log or table of another tool".to_owned();
+        reader.error(given.at, message).set_help(Advice::GiveRecording);
         return None;
     }
     let version = required(reader, &tree, "version", "the recording")?;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use callgate_bpf::advice::Advice;
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::syscalls::{known_name, nearest_name};
 
@@ -26,21 +27,34 @@ enum Unknown {
     Syscall(String),
 }
 
+impl AllowError {
+    /// A known word that is probably meant.
+    fn nearest(&self) -> Option<&'static str> {
+        match &self.0 {
+            Unknown::Check(id) => nearest(id, Check::ALL.iter().map(|check| check.id())),
+            Unknown::Syscall(name) => nearest_name(name),
+        }
+    }
+
+    /// Where all known words are, unless the message has one that is probably meant.
+    pub fn advice(&self) -> Option<Advice> {
+        let all = match &self.0 {
+            Unknown::Check(_) => Advice::ListChecks,
+            Unknown::Syscall(_) => Advice::ListSyscalls,
+        };
+        self.nearest().is_none().then_some(all)
+    }
+}
+
 impl fmt::Display for AllowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (near, all) = match &self.0 {
-            Unknown::Check(id) => {
-                write!(f, "unknown check `{id}`")?;
-                (nearest(id, Check::ALL.iter().map(|check| check.id())), "callgate lint --list")
-            }
-            Unknown::Syscall(name) => {
-                write!(f, "unknown syscall `{name}`")?;
-                (nearest_name(name), "callgate explain --all")
-            }
-        };
-        match near {
+        match &self.0 {
+            Unknown::Check(id) => write!(f, "unknown check `{id}`")?,
+            Unknown::Syscall(name) => write!(f, "unknown syscall `{name}`")?,
+        }
+        match self.nearest() {
             Some(near) => write!(f, "; did you mean `{near}`?"),
-            None => write!(f, "; `{all}` lists all"),
+            None => Ok(()),
         }
     }
 }

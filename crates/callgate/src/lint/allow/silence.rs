@@ -1,5 +1,6 @@
 //! Which findings remain.
 
+use callgate_bpf::diagnostic::Help;
 use rustc_hash::FxHashMap as HashMap;
 
 use callgate_formats::statements::Site;
@@ -164,12 +165,13 @@ pub fn allow(findings: Vec<Finding>, options: &[Allow], texts: &[AllowText<'_>])
     }
     unused.truncate(MAX_UNUSED);
     for comment in unused {
-        let message = match &comment.allow {
-            Ok(allow) => format!("no finding of `{}` here", allow.check),
-            Err(error) => error.to_string(),
+        let (message, advice) = match &comment.allow {
+            Ok(allow) => (format!("no finding of `{}` here", allow.check), None),
+            Err(error) => (error.to_string(), error.advice()),
         };
+        let help = advice.map_or_else(|| Help::from("remove the comment"), Help::from);
         let site = Some(Site { file: comment.file.map(str::to_owned), position: comment.position });
-        let finding = Finding::new(Check::UnusedAllow, message).help("remove the comment");
+        let finding = Finding::new(Check::UnusedAllow, message).help(help);
         kept.push(finding.at((0, site)));
     }
     sort(&mut kept);

@@ -1,6 +1,7 @@
 //! Filters that cost more than necessary, with figures.
 
 use callgate_bpf::SyscallTable;
+use callgate_bpf::advice::Advice;
 use callgate_core::{Arch, Emulator, Verdict};
 
 use crate::compile::Options;
@@ -41,10 +42,10 @@ fn not_cached(view: &mut View<'_>, findings: &mut Findings, filter: usize) -> Re
             names.len(),
             listed(&names)
         );
-        let help = "compare arch and number before anything else; `callgate optimize` does";
         let data = callgate_core::SeccompData { arch: arch.token(), nr: *nr, ..Default::default() };
         let example: Option<Example> = Some(view.run(arch, data)?);
-        let finding = Finding::new(Check::NotCached, message).help(help).on(arch);
+        let finding =
+            Finding::new(Check::NotCached, message).help(Advice::RecognizedFirst).on(arch);
         findings.add(Finding { filter, ..finding.about(names).examples([example]) });
     }
     Ok(())
@@ -70,8 +71,7 @@ fn slow_program(view: &View<'_>, findings: &mut Findings, filter: usize) {
         optimized.after.insns,
         executed(optimized.after.expected_insns),
     );
-    let finding =
-        Finding::new(Check::SlowProgram, message).help("write it with `callgate optimize`");
+    let finding = Finding::new(Check::SlowProgram, message).help(Advice::Optimize);
     findings.add(Finding { filter, ..finding });
 }
 
@@ -107,6 +107,5 @@ fn unmerged_stack(view: &View<'_>, findings: &mut Findings) {
         merged.compiled.program.len(),
         stats.expected_insns.unwrap_or(0.0),
     );
-    findings
-        .add(Finding::new(Check::UnmergedStack, message).help("write it with `callgate merge`"));
+    findings.add(Finding::new(Check::UnmergedStack, message).help(Advice::Merge));
 }

@@ -1,5 +1,6 @@
 //! Long lists whose other form is short.
 
+use callgate_bpf::advice::Advice;
 use rustc_hash::FxHashSet as HashSet;
 
 use callgate_formats::statements::Site;
@@ -39,13 +40,8 @@ pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> 
             form.other().name()
         );
         let help = match form {
-            ListForm::Allowed => {
-                "`callgate convert --list denied --to LANGUAGE` writes it; it allows what newer kernels add. The programs of `callgate \
-                 compile` compare a few numbers in either form"
-            }
-            ListForm::Denied => {
-                "`callgate convert --list allowed --to LANGUAGE` writes it; it denies what newer kernels add"
-            }
+            ListForm::Allowed => Advice::DenyList,
+            ListForm::Denied => Advice::AllowList,
         };
         let at = (filter, text.default.clone());
         findings.add(Finding::new(Check::LongList, message).help(help).at(at).on(arch));

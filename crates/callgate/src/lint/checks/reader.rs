@@ -27,7 +27,7 @@ pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> 
                 None => Check::Profile,
             };
             let site = warning.position.map(|position| Site { file: file.cloned(), position });
-            let finding = Finding::new(check, warning.message.clone()).help(warning.help.clone());
+            let finding = Finding::new(check, warning.message.clone()).help(warning);
             findings.add(finding.at((filter, site)));
         }
     }
