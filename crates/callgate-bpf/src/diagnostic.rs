@@ -1,7 +1,10 @@
 //! Diagnostics of an input: what is wrong, where, and what to do. The caller prints them.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
+
+use crate::advice::Advice;
 
 /// A position in a text. Lines and columns start at 1; columns count characters, without a byte order
 /// mark.
@@ -69,6 +72,8 @@ pub struct Diagnostic {
     pub message: String,
     /// What to do about it; may be empty.
     pub help: String,
+    /// The advice with which the help begins, if interfaces word it in their own way.
+    pub advice: Option<Advice>,
     /// The mistake, if it is one of those that readers of several languages warn about.
     pub topic: Option<Topic>,
 }
@@ -86,6 +91,7 @@ impl Diagnostic {
             position,
             message: message.into(),
             help: String::new(),
+            advice: None,
             topic: None,
         }
     }
@@ -97,8 +103,36 @@ impl Diagnostic {
 
     /// The same message with advice.
     #[must_use]
-    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
-        self.help = help.into();
+    pub fn help(mut self, help: impl Into<Help>) -> Diagnostic {
+        self.set_help(help);
+        self
+    }
+
+    /// Gives the message this advice.
+    pub fn set_help(&mut self, help: impl Into<Help>) {
+        let Help { text, advice } = help.into();
+        self.help = text;
+        self.advice = advice;
+    }
+
+    /// Adds to the help.
+    pub fn add_help(&mut self, more: &str) {
+        if !self.help.is_empty() {
+            self.help.push_str("; ");
+        }
+        self.help.push_str(more);
+    }
+
+    /// The same message with its advice in the words of an interface; `words` has those that differ from the words of the
+    /// library.
+    #[must_use]
+    pub fn in_words(mut self, words: impl FnOnce(&Advice) -> Option<String>) -> Diagnostic {
+        if let Some(advice) = self.advice.take() {
+            let more = self.help.strip_prefix(&*advice.to_string());
+            if let Some((own, more)) = words(&advice).zip(more) {
+                self.help = own + more;
+            }
+        }
         self
     }
 
@@ -108,6 +142,58 @@ impl Diagnostic {
         Diagnostic { topic: Some(topic), ..self }
     }
 }
+
+/// What to do: a text, or [`Advice`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Help {
+    text: String,
+    advice: Option<Advice>,
+}
+
+impl Help {
+    /// The advice that interfaces word in their own way, if it is such advice.
+    pub fn advice(&self) -> Option<&Advice> {
+        self.advice.as_ref()
+    }
+}
+
+impl Deref for Help {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for Help {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<Advice> for Help {
+    fn from(advice: Advice) -> Help {
+        Help { text: advice.to_string(), advice: Some(advice) }
+    }
+}
+
+impl From<&Diagnostic> for Help {
+    fn from(diagnostic: &Diagnostic) -> Help {
+        Help { text: diagnostic.help.clone(), advice: diagnostic.advice.clone() }
+    }
+}
+
+macro_rules! from_text {
+    ($($text:ty)*) => {$(
+        impl From<$text> for Help {
+            fn from(text: $text) -> Help {
+                Help { text: text.into(), advice: None }
+            }
+        }
+    )*};
+}
+
+from_text!(&str String &String Cow<'_, str>);
 
 /// All messages about an input that cannot be used, as one error to be returned with `?`.
 ///
@@ -226,6 +312,19 @@ mod tests {
         ] {
             assert_eq!(Position::of(text, offset), Position { line, column }, "{offset}");
         }
+    }
+
+    #[test]
+    fn an_interface_words_advice_and_keeps_what_was_added() {
+        let words = |advice: &Advice| (*advice == Advice::Optimize).then(|| "run -O".to_owned());
+        let mut error = Diagnostic::error(None, "slow").help(Advice::Optimize);
+        assert_eq!(error.help, Advice::Optimize.to_string());
+        error.add_help("or wait");
+        let worded = error.in_words(words);
+        assert_eq!((worded.help.as_str(), &worded.advice), ("run -O; or wait", &None));
+        assert_eq!(worded.clone().in_words(words), worded);
+        let other = Diagnostic::error(None, "slow").help(Advice::Merge).in_words(words);
+        assert_eq!(other.help, Advice::Merge.to_string());
     }
 
     fn warning_and_error() -> [Diagnostic; 2] {

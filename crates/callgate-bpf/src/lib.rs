@@ -8,7 +8,7 @@
 //! - [`syscalls`] has the numbers of syscalls and their arguments, [`SyscallTable`] adds them to `Arch`;
 //! - [`constants`] has the kernel's constants by name, and names the values of arguments;
 //! - [`printable`] has the characters that make a text look like another one, and escapes them;
-//! - [`diagnostic`] has messages with positions, [`suggest`] similar words.
+//! - [`diagnostic`] has messages with positions, [`advice`] what to do in the words of each interface, [`suggest`] similar words.
 //!
 //! ```
 //! use callgate_bpf::{SyscallTable, asm};
@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod advice;
 pub mod asm;
 pub mod constants;
 mod cursor;

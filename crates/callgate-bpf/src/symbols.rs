@@ -1,6 +1,8 @@
 //! The values of names in program text: constants of the kernel's headers, and syscalls.
 
 use crate::SyscallTable;
+use crate::advice::Advice;
+use crate::diagnostic::Help;
 use std::cell::Cell;
 
 use crate::disasm::CODE_PARTS;
@@ -26,7 +28,7 @@ const MAX_SUGGESTIONS: u32 = 20;
 /// Why a name has no value.
 pub(crate) struct Missing {
     pub(crate) message: String,
-    pub(crate) help: String,
+    pub(crate) help: Help,
 }
 
 /// Constants that no other table has.
@@ -152,12 +154,12 @@ impl Names {
             let nearest = if left > 0 { nearest_name(name) } else { None };
             let help =
                 nearest.map_or(String::new(), |nearest| format!("did you mean `{nearest}`?"));
-            return Err(Missing { message, help });
+            return Err(Missing { message, help: help.into() });
         }
         let shown = others.get(..4).map_or(others.join(", "), |some| some.join(", ") + ", …");
         Err(Missing {
             message: format!("{} does not exist on {arch}, but on {shown}", quote(given)),
-            help: "choose the architecture that this program is for (--arch)".to_owned(),
+            help: Advice::ProgramArch.into(),
         })
     }
 
@@ -175,7 +177,7 @@ impl Names {
     fn no_arch(&self, name: &str) -> Missing {
         Missing {
             message: format!("the value of {} depends on the architecture", quote(name)),
-            help: "choose the architecture that this program is for (--arch)".to_owned(),
+            help: Advice::ProgramArch.into(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, c_char, c_int};
 
-use callgate_bpf::diagnostic::{Diagnostic, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Help, Severity};
 use callgate_linux::InstallError;
 use callgate_requests::source::{Message, Messages};
 
@@ -32,7 +32,7 @@ impl Failure {
     }
 
     /// An argument of the function is wrong.
-    pub(crate) fn argument(message: impl Into<String>, help: impl Into<String>) -> Failure {
+    pub(crate) fn argument(message: impl Into<String>, help: impl Into<Help>) -> Failure {
         Failure::of_argument(Diagnostic::error(None, message).help(help))
     }
 
@@ -72,7 +72,8 @@ impl Failure {
 
 /// A message as a line, with its help in the next one.
 fn line(message: &Message) -> String {
-    let Diagnostic { severity, position, message: text, help, topic: _ } = &message.diagnostic;
+    let Diagnostic { severity, position, message: text, help, advice: _, topic: _ } =
+        &message.diagnostic;
     let source = message.source.as_deref().unwrap_or("callgate");
     let place = position.map_or(String::new(), |at| format!(":{}:{}", at.line, at.column));
     let severity = match severity {

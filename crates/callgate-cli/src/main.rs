@@ -13,6 +13,7 @@
 //! - [`report`], [`output`], [`text`], [`markdown`]: messages, results and their formats.
 #![deny(unsafe_code)]
 
+mod advice;
 mod arguments;
 mod binary;
 mod called;

@@ -14,8 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anstyle::{AnsiColor, Style};
-use callgate_bpf::diagnostic::{Diagnostic, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Help, Severity};
 
+use crate::advice;
 use crate::text::printable;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -56,6 +57,7 @@ impl Failure {
     }
 
     fn of_messages(origin: Option<String>, messages: Vec<Diagnostic>) -> Failure {
+        let messages = messages.into_iter().map(advice::worded).collect();
         Failure { origin, messages, is_multiline: false, status: ERROR_STATUS }
     }
 
@@ -89,17 +91,14 @@ impl Failure {
         mut self,
         change: impl FnOnce(Vec<Diagnostic>) -> Vec<Diagnostic>,
     ) -> Failure {
-        self.messages = change(self.messages);
+        self.messages = change(self.messages).into_iter().map(advice::worded).collect();
         self
     }
 
     /// Adds to the help of the last message.
     pub(crate) fn more_help(mut self, more: &str) -> Failure {
         if let Some(last) = self.messages.last_mut() {
-            last.help = match last.help.as_str() {
-                "" => more.to_owned(),
-                help => format!("{help}; {more}"),
-            };
+            last.add_help(more);
         }
         self
     }
@@ -143,12 +142,17 @@ pub(crate) fn warn_all(origin: &str, warnings: &[Diagnostic]) {
 }
 
 /// Prints a warning about an input as a whole.
-pub(crate) fn warn_about(origin: &str, message: impl Into<String>, help: impl Into<String>) {
+pub(crate) fn warn_about(origin: &str, message: impl Into<String>, help: impl Into<Help>) {
     print(Some(origin), &Diagnostic::warning(None, message).help(help));
 }
 
+/// Prints a warning that is not about one input.
+pub(crate) fn warn_of(warning: &Diagnostic) {
+    print(None, warning);
+}
+
 /// Prints a warning about the command line.
-pub(crate) fn warn(message: impl Into<String>, help: impl Into<String>) {
+pub(crate) fn warn(message: impl Into<String>, help: impl Into<Help>) {
     print(None, &Diagnostic::warning(None, message).help(help));
 }
 
@@ -209,6 +213,7 @@ fn print(origin: Option<&str>, message: &Diagnostic) {
     if IS_MUTED.load(Ordering::Relaxed) {
         return;
     }
+    let message = &advice::worded(message.clone());
     let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
     let is_same = |(input, known): &(Option<String>, Diagnostic)| {
         input.as_deref() == origin && known == message

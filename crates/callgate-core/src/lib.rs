@@ -64,9 +64,10 @@ pub use input::{
 pub use meaning::{Created, Meaning};
 pub use program::{
     Alu, Ancillary, AncillaryWord, Emulation, Emulator, Insn, LongProgram, MAX_INSNS,
-    MAX_READ_INSNS, NoAncillary, Op, Operand, Program, ProgramError, RawInsn, Relation, Run,
-    SCRATCH_WORDS, SKF_AD_OFF, SKF_LL_OFF, SKF_NET_OFF, SocketProgram, Source, Step, UnknownCode,
-    Violation, Width, cfg, is_constant_allow, load_absolute, load_indexed, slack_within,
+    MAX_READ_INSNS, NoAncillary, Op, Operand, Program, ProgramError, ProgramHint, RawInsn,
+    Relation, Run, SCRATCH_WORDS, SKF_AD_OFF, SKF_LL_OFF, SKF_NET_OFF, SocketProgram, Source, Step,
+    UnknownCode, Violation, Width, cfg, is_constant_allow, load_absolute, load_indexed,
+    slack_within,
 };
 pub use proved::Proved;
 pub use refusal::{MeaningError, MeaningErrorKind, NotProved};

@@ -3,6 +3,7 @@
 //! A reviewer sees what an editor or a web page shows: a character that is not visible, or that changes the order in which others
 //! are shown, makes the text mean something else than what was reviewed. This also applies to comments and names.
 
+use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Diagnostic, Position};
 use callgate_bpf::printable::{Hidden, hidden};
 
@@ -34,13 +35,7 @@ pub fn hidden_characters(text: &str) -> Vec<Diagnostic> {
     }
     let more = found.count();
     if let Some(last) = errors.last_mut() {
-        last.help = match more {
-            0 => "remove it, or write it as an escape: with --strict, a text must be what it looks like".to_owned(),
-            more => format!(
-                "there are {more} more; remove them, or write them as escapes: with --strict, a text must be what it \
-                 looks like"
-            ),
-        };
+        last.set_help(Advice::HiddenCharacters { more });
     }
     errors
 }

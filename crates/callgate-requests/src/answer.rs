@@ -47,7 +47,8 @@ fn of_request(diagnostics: Vec<Diagnostic>) -> Messages {
 }
 
 fn message_json(message: &Message) -> Json {
-    let Diagnostic { severity, position, message: text, help, topic: _ } = &message.diagnostic;
+    let Diagnostic { severity, position, message: text, help, advice: _, topic: _ } =
+        &message.diagnostic;
     let severity = match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",

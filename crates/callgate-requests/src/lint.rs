@@ -160,7 +160,7 @@ pub fn finding(finding: &Finding, source: &str, filters: &[String]) -> Json {
         ("syscalls", Json::array(finding.syscalls.iter().copied())),
         ("title", finding.check.title().into()),
         ("message", finding.message.as_str().into()),
-        ("help", finding.help.as_str().into()),
+        ("help", (*finding.help).into()),
         ("examples", Json::array(finding.examples.iter().map(example))),
     ])
 }

@@ -6,7 +6,7 @@ use callgate::sets::Arguments;
 use callgate::stack::Merged;
 use callgate::{Arch, Endian, explain, sets};
 use callgate_bpf::FilterFlags;
-use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::diagnostic::{Diagnostic, Help};
 use callgate_codegen::{Weights, query};
 use callgate_core::diagram::{Budget, DiagramError, Func, Store};
 use callgate_core::{LongProgram, MAX_INSNS, RawInsn, is_constant_allow};
@@ -75,11 +75,7 @@ pub fn run(request: &Request, warnings: &mut Messages) -> Result<Json, Messages>
     }
 }
 
-pub(crate) fn failed(
-    source: &str,
-    message: impl Into<String>,
-    help: impl Into<String>,
-) -> Messages {
+pub(crate) fn failed(source: &str, message: impl Into<String>, help: impl Into<Help>) -> Messages {
     Message::all(source, vec![Diagnostic::error(None, message).help(help)])
 }
 

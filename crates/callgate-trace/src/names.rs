@@ -1,5 +1,6 @@
 //! Messages about names that are not syscalls, or not syscalls of an architecture.
 
+use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls;
 use callgate_core::Arch;
@@ -48,6 +49,5 @@ pub(crate) fn not_on_arch(
         return;
     }
     let message = format!("{arch} has no syscall \"{name}\"");
-    messages.report(severity, at, or_ignored(severity, message)).help =
-        "name the architecture of these syscalls with --arch".to_owned();
+    messages.report(severity, at, or_ignored(severity, message)).set_help(Advice::RecordedArch);
 }

@@ -129,9 +129,9 @@ impl Error {
             ErrorKind::Stack(error) => error.help(),
             ErrorKind::Set(error) => error.help_with(&[]),
             #[cfg(feature = "sources")]
-            ErrorKind::Convert(error) => Some(error.help().to_owned()),
+            ErrorKind::Convert(error) => Some(error.help()),
             #[cfg(feature = "sources")]
-            ErrorKind::Generate(error) => Some(error.help().to_owned()),
+            ErrorKind::Generate(error) => Some(error.help()),
             _ => None,
         }
     }

@@ -28,6 +28,7 @@
 //! `seccomp_set_mode_filter` (WAIT_KILLABLE_RECV without a listener is EINVAL).
 
 use callgate_bpf::FilterFlags;
+use callgate_bpf::advice::Advice;
 use callgate_core::{
     Arch, Created, Endian, Meaning, MeaningError, MeaningErrorKind, SeccompData, Verdict,
 };
@@ -206,9 +207,7 @@ impl StackError {
     pub fn help(&self) -> Option<String> {
         Some(match &self.kind {
             StackErrorKind::Empty => "give at least one filter, the oldest first".to_owned(),
-            StackErrorKind::ByteOrder { .. } => {
-                "give filters for machines of one byte order; --arch and --endian set that of programs".to_owned()
-            }
+            StackErrorKind::ByteOrder { .. } => Advice::OneByteOrder.to_string(),
             StackErrorKind::Listener
             | StackErrorKind::Notifies(_)
             | StackErrorKind::WaitKillable => {
@@ -222,6 +221,11 @@ impl StackError {
             }
             StackErrorKind::Compile(error) => return error.help(),
         })
+    }
+
+    /// The advice that interfaces word in their own way, if [`StackError::help`] is such advice.
+    pub fn advice(&self) -> Option<Advice> {
+        matches!(self.kind, StackErrorKind::ByteOrder { .. }).then_some(Advice::OneByteOrder)
     }
 
     /// [`StackError::help`]; or how to give values, in the words of the caller, if a filter has variables.

@@ -3,7 +3,7 @@
 use super::error::{AsmError, Errors};
 use super::link::link;
 use super::parser::{Names as Words, Parsed, parse};
-use crate::diagnostic::error;
+use crate::diagnostic::{Help, error};
 use crate::lexer::{Token, quote, tokens};
 use crate::symbols::Names;
 use crate::syscalls::is_known_name;
@@ -111,12 +111,13 @@ fn resolve(
             }
             Ok(None) if is_known_name(name) => (
                 format!("{} is a syscall, but A may not hold nr here", quote(name)),
-                "load nr first, or write `#__NR_` before the name".to_owned(),
+                Help::from("load nr first, or write `#__NR_` before the name"),
             ),
             Ok(None) => (
                 format!("{} is not a constant of the kernel", quote(name)),
-                "write a number, or a name such as AUDIT_ARCH_X86_64, AF_UNIX or __NR_read"
-                    .to_owned(),
+                Help::from(
+                    "write a number, or a name such as AUDIT_ARCH_X86_64, AF_UNIX or __NR_read",
+                ),
             ),
             Err(missing) => (missing.message, missing.help),
         };

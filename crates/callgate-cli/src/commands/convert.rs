@@ -14,6 +14,7 @@ use callgate_formats::languages::LanguageId;
 use clap::ValueHint;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
+use crate::advice;
 use crate::options::{Format, PROMPT, SourceOptions};
 use crate::output;
 use crate::report::{self, Failure, Result};
@@ -230,14 +231,15 @@ fn name(args: &ConvertArgs, to: LanguageId) -> Result<Option<String>> {
 /// Reports why there is no policy.
 fn refuse(stack: &Stack, error: &ConvertError, args: &ConvertArgs, to: LanguageId) -> Result<u8> {
     if error.losses().is_empty() {
-        return Err(Failure::about(&stack.name, error.to_string()).help(error.help()));
+        return Err(Failure::about(&stack.name, error.to_string())
+            .help(advice::help_or(error.advice(), error.help())));
     }
     match args.format {
         Format::Json => output::print(&json(to, None, error.losses()))?,
         Format::Text => {
             let text = format!("{to} cannot express this filter; nothing was written:\n");
             report::note(&(text + &losses(error.losses())));
-            report::note(&format!("help: {}\n", error.help()));
+            report::note(&format!("help: {}\n", advice::help_or(error.advice(), error.help())));
         }
     }
     Ok(INEXPRESSIBLE)
@@ -247,10 +249,13 @@ fn losses(losses: &[Loss]) -> String {
     let mut text = String::new();
     for loss in losses {
         let names = loss.names();
-        let reason = match names.as_slice() {
-            [] | [_] => loss.why.clone(),
-            names => format!("{} ({} syscalls)", loss.why, names.len()),
-        };
+        let mut reason = loss.why.clone();
+        if let Some(advice) = loss.advice().and_then(|advice| advice::words(&advice)) {
+            let _ = write!(reason, " ({advice})");
+        }
+        if names.len() > 1 {
+            let _ = write!(reason, " ({} syscalls)", names.len());
+        }
         text.push_str("- ");
         output::wrap(&mut text, &reason, 2, 2);
         if let Some(Example { data, source, written }) = &loss.example {

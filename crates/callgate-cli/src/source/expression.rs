@@ -20,6 +20,7 @@ use callgate_requests::source::SourceFormat;
 
 use super::filter::{Filter, FilterContent, Rules};
 use super::preset::is_allowlist;
+use crate::advice;
 use crate::options::PROMPT;
 use crate::report::{Failure, Result};
 use crate::verdict::parse_denial;
@@ -219,7 +220,7 @@ impl Combination {
     fn failure(&self, error: &SetError) -> Failure {
         let names = self.names();
         let given: Vec<&str> = self.given.iter().map(String::as_str).collect();
-        let help = error.help_with(&given).unwrap_or_default();
+        let help = advice::help_or(error.advice(), error.help_with(&given).unwrap_or_default());
         match error.operand().and_then(|operand| names.get(operand)) {
             Some(name) => Failure::about(*name, error.to_string()).help(help),
             None => Failure::about(&self.name, error.to_string()).help(help).multiline(),

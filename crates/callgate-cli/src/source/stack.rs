@@ -11,6 +11,7 @@ use callgate_formats::Listener;
 use callgate_requests::source::sort_arches_of_unit;
 
 use super::filter::{Filter, FilterContent, GIVE_VALUES, failed};
+use crate::advice;
 use crate::options::{NATIVE_ENDIAN, PROMPT};
 use crate::report::{self, Failure, Result};
 use crate::stopwatch::Stopwatch;
@@ -156,8 +157,10 @@ pub(crate) fn merge<'a>(
     let failed = |error: StackError| {
         let at = error.filter().and_then(|at| filters.get(at));
         let name = at.map_or("the stack", |filter| filter.name.as_str());
-        let help = error.help_or_values(GIVE_VALUES);
-        Failure::about(name, error.to_string()).help(help.unwrap_or_default()).multiline()
+        let help = error.help_or_values(GIVE_VALUES).unwrap_or_default();
+        Failure::about(name, error.to_string())
+            .help(advice::help_or(error.advice(), help))
+            .multiline()
     };
     let stack =
         stack::Stack::new(filters.iter().map(Filter::of_stack).collect()).map_err(failed)?;

@@ -16,18 +16,21 @@ const PRINTED: usize = 5;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramError {
     violations: Vec<Violation>,
-    hint: Option<Hint>,
+    hint: Option<ProgramHint>,
 }
 
-/// What the bytes may be instead.
+/// What a program that is refused may be instead, or what to do with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hint {
+#[non_exhaustive]
+pub enum ProgramHint {
     /// A program in this byte order.
     ByteOrder(Endian),
     /// Text.
     Text,
     /// Unknown: most of the opcodes are invalid.
     Other,
+    /// A program that is too long for the kernel.
+    Shorten,
 }
 
 impl ProgramError {
@@ -35,7 +38,7 @@ impl ProgramError {
         ProgramError { violations, hint: None }
     }
 
-    pub(super) fn with_hint(self, hint: Option<Hint>) -> ProgramError {
+    pub(super) fn with_hint(self, hint: Option<ProgramHint>) -> ProgramError {
         ProgramError { hint, ..self }
     }
 
@@ -45,16 +48,28 @@ impl ProgramError {
     }
 
     /// Advice about the input as a whole, if there is any: the other byte order, or that it is text.
-    pub fn hint(&self) -> Option<&'static str> {
-        self.hint.map(|hint| match hint {
-            Hint::ByteOrder(Endian::Big) => {
-                "in big-endian byte order this is a valid program: use `--endian big`"
+    pub fn hint(&self) -> Option<ProgramHint> {
+        let limit =
+            |one: &Violation| matches!(one.kind, ViolationKind::TooLong { limit: MAX_INSNS, .. });
+        let is_too_long = self.violations.iter().any(limit);
+        self.hint.or(is_too_long.then_some(ProgramHint::Shorten))
+    }
+}
+
+impl fmt::Display for ProgramHint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ProgramHint::ByteOrder(Endian::Big) => {
+                "in big-endian byte order this is a valid program: read it in this order"
             }
-            Hint::ByteOrder(Endian::Little) => {
-                "in little-endian byte order this is a valid program: use `--endian little`"
+            ProgramHint::ByteOrder(Endian::Little) => {
+                "in little-endian byte order this is a valid program: read it in this order"
             }
-            Hint::Other => "most of these opcodes are unknown: this is not classic BPF",
-            Hint::Text => "these bytes are text: read them with `bpftext:`, or as a profile",
+            ProgramHint::Other => "most of these opcodes are unknown: this is not classic BPF",
+            ProgramHint::Shorten => "optimize it, or split it into several filters",
+            ProgramHint::Text => {
+                "these bytes are text: read them as a program as text, or as a profile"
+            }
         })
     }
 }
@@ -164,8 +179,7 @@ impl fmt::Display for Violation {
             ),
             ViolationKind::TooLong { insns, limit: MAX_INSNS } => write!(
                 f,
-                "the program has {insns} instructions; the kernel accepts at most {MAX_INSNS}; \
-                 `callgate optimize` may make it smaller, or split it into several filters"
+                "the program has {insns} instructions; the kernel accepts at most {MAX_INSNS}"
             ),
             ViolationKind::TooLong { insns, limit } => write!(
                 f,

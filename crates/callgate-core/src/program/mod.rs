@@ -22,7 +22,7 @@ mod width;
 pub use alu::{Alu, Relation, Source, slack_within};
 pub use ancillary::{Ancillary, AncillaryWord, NoAncillary, SKF_AD_OFF, SKF_LL_OFF, SKF_NET_OFF};
 pub use constallow::{Emulation, Emulator, is_constant_allow};
-pub use error::{ProgramError, Violation};
+pub use error::{ProgramError, ProgramHint, Violation};
 pub use insn::{Insn, RawInsn, UnknownCode};
 pub use interp::{Run, Step, load_absolute, load_indexed};
 pub use limits::{MAX_INSNS, MAX_READ_INSNS, SCRATCH_WORDS};

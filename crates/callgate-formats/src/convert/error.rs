@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use callgate_bpf::SyscallTable;
+use callgate_bpf::advice::Advice;
+use callgate_bpf::diagnostic::Help;
 use callgate_core::diagram::DiagramError;
 use callgate_core::{Arch, SeccompData, Verdict};
 
@@ -84,23 +86,28 @@ impl ConvertError {
     }
 
     /// What to do.
-    pub fn help(&self) -> &'static str {
-        match &self.0 {
+    pub fn help(&self) -> String {
+        self.what_to_do().to_string()
+    }
+
+    /// The advice that interfaces word in their own way, if [`ConvertError::help`] is such advice.
+    pub fn advice(&self) -> Option<Advice> {
+        self.what_to_do().advice().cloned()
+    }
+
+    fn what_to_do(&self) -> Help {
+        Help::from(match &self.0 {
             ConvertErrorKind::Inexpressible { losses, .. }
                 if losses.iter().any(Loss::is_about_arches) =>
             {
-                "--closest accepts these losses and writes the nearest stricter policy; --arch with one architecture \
-                 writes a policy for it alone"
+                return Advice::ClosestOrOneArch.into();
             }
             ConvertErrorKind::Inexpressible { losses, .. }
                 if losses.iter().any(Loss::is_about_hosts) =>
             {
-                "read a policy for all architectures of the host, such as --arch x86_64 --arch x86 --arch x32 for lxc and \
-                 --arch x86_64 --arch x86 for snap; --closest writes the nearest stricter policy"
+                return Advice::AllArchesOfHost.into();
             }
-            ConvertErrorKind::Inexpressible { .. } => {
-                "--closest writes the nearest stricter policy; `callgate compile` makes a program of any filter"
-            }
+            ConvertErrorKind::Inexpressible { .. } => return Advice::ClosestOrCompile.into(),
             ConvertErrorKind::Diagram(error) if error.is_out_of_budget() => {
                 "split the filter into a stack of simpler filters"
             }
@@ -113,17 +120,11 @@ impl ConvertError {
             ConvertErrorKind::TooManyNumbers { .. } => {
                 "no policy language can list that many syscall numbers; keep the filter as a BPF program"
             }
-            ConvertErrorKind::Unsupported(_) => {
-                "choose another --to or --arch, or an older --systemd"
-            }
-            ConvertErrorKind::TooLarge { .. } => {
-                "compare fewer single values, or give fewer architectures; `callgate compile` makes a program of any filter"
-            }
-            ConvertErrorKind::Refused { .. } => {
-                "choose another --to; `callgate compile` makes a program of any filter"
-            }
+            ConvertErrorKind::Unsupported(_) => return Advice::OtherTargetOrArch.into(),
+            ConvertErrorKind::TooLarge { .. } => return Advice::FewerValuesOrCompile.into(),
+            ConvertErrorKind::Refused { .. } => return Advice::OtherTargetOrCompile.into(),
             _ => "please report this defect",
-        }
+        })
     }
 }
 
@@ -210,6 +211,10 @@ pub(crate) const A_RULE_IS_FOR_ALL: &str = "a rule is for all architectures of t
 /// Why rules for a syscall change others.
 pub(crate) const MULTIPLEXED: &str = "libseccomp also applies rules to socketcall and ipc";
 
+/// Why a number without a name has the verdict that runc gives it.
+pub(crate) const NUMBERS_ABOVE_FAIL: &str =
+    "runc makes numbers above the largest named one fail with ENOSYS";
+
 /// The maximum number of names in the text of a loss.
 const SHOWN: usize = 6;
 
@@ -222,6 +227,11 @@ impl Loss {
     /// Whether it is lost because the filter does not treat all architectures of a host alike.
     fn is_about_hosts(&self) -> bool {
         self.why == A_RULE_IS_FOR_ALL
+    }
+
+    /// How the filter may be read or converted without this loss, for interfaces that word it in their own way.
+    pub fn advice(&self) -> Option<Advice> {
+        (self.why == NUMBERS_ABOVE_FAIL).then_some(Advice::WithoutRuntimeRules)
     }
 
     /// The names of the syscalls, each once.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::error::{ConvertError, Result};
+use super::error::{ConvertError, NUMBERS_ABOVE_FAIL, Result};
 use super::fit::{Fit, is_as_strict, strictest};
 use crate::oci::BAD_ARCH;
 use callgate_bpf::SyscallTable;
@@ -244,10 +244,7 @@ impl Numbering {
                     () if is_x32 && !self.arches.contains(&Arch::X32) => {
                         "libseccomp kills numbers of x32 unless x32 is an architecture of the filter"
                     }
-                    () if above => {
-                        "runc makes numbers above the largest named one fail with ENOSYS \
-                         (--enosys-above off: without this check)"
-                    }
+                    () if above => NUMBERS_ABOVE_FAIL,
                     () => self.language.why,
                 };
                 fit.replace_numbers(one.token, (first, last), verdict, why)?;

@@ -11,6 +11,7 @@ use crate::included::{
     Includes, OTHER, Place, Reports, Sources, Stated, check_text_size, no_files, statements,
 };
 use crate::profile::Profile;
+use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Topic};
 use callgate_core::policy::{Condition, Policy, Rule, Section};
 use callgate_core::{Arch, SyscallSet, Verdict, X32_SYSCALL_BIT};
@@ -131,7 +132,7 @@ fn lower(
     match Policy::with_variables(sections, KILL, progress.variables.into_variables()) {
         Ok(policy) => Some(Profile { statements, ..Profile::of(policy) }),
         Err(error) => {
-            reports.error(start, error.to_string()).help = "give --arch".to_owned();
+            reports.error(start, error.to_string()).set_help(Advice::PolicyArches);
             None
         }
     }

@@ -7,6 +7,7 @@ use crate::included::check_text_size;
 use crate::kafel::{Includes, ReadOptions, read_with_includes};
 use crate::profile::Profile;
 use callgate_bpf::FilterFlags;
+use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position};
 
 /// Reads a configuration; `includes` returns the file of its policy, and the files that the policy includes.
@@ -64,9 +65,7 @@ pub fn read(
         let message =
             "nsjail installs another filter, which passes syscalls to it; this filter is not read";
         let warning = Diagnostic::warning(Some(positions.of(at)), message);
-        profile
-            .warnings
-            .push(warning.help("`callgate explain pid:N` reads the filters of a process"));
+        profile.warnings.push(warning.help(Advice::ReadProcess));
     }
     Ok(profile)
 }

@@ -13,6 +13,8 @@ use crate::files::{At, FileErrors, Report};
 use crate::ruleset::{RuleSet, sections};
 use crate::statements::{Builtin, Site, Statement, Statements};
 use callgate_bpf::SyscallTable;
+use callgate_bpf::advice::Advice;
+use callgate_bpf::diagnostic::Help;
 use callgate_bpf::syscalls::{KernelVersion, known_name};
 use callgate_core::policy::{Condition, Policy, PolicyError};
 use callgate_core::{Arch, SyscallSet, Verdict};
@@ -97,15 +99,16 @@ impl<'o> Lowering<'o, '_> {
                     format!(
                         "systemd {version} on Linux {kernel} denies such memory with prctl(PR_SET_MDWE) instead"
                     ),
-                    "--kernel 6.2 and --systemd 253 show the filter of older systems",
+                    Advice::OlderSystemd.into(),
                 ),
                 _ => (
                     format!("systemd on {native} has no rules for it"),
-                    "see the table in docs/systemd.md",
+                    Help::from("see the table in docs/systemd.md"),
                 ),
             };
-            self.report.warn(switch.at, format!("{directive} installs no filter: {why}")).help =
-                help.to_owned();
+            self.report
+                .warn(switch.at, format!("{directive} installs no filter: {why}"))
+                .set_help(help);
         }
     }
 
@@ -386,8 +389,7 @@ pub fn read(texts: &[UnitText<'_>], options: &ReadOptions) -> Result<UnitFilters
                         "systemd {} reads this unit in another way than systemd {}, which is assumed",
                         other.version, options.version
                     );
-                    report.warn(At::default(), message).help =
-                        "give --systemd VERSION; `systemctl --version` prints it".to_owned();
+                    report.warn(At::default(), message).set_help(Advice::SystemdVersion);
                 }
             }
             Ok(UnitFilters { filters, warnings: report.finish() })

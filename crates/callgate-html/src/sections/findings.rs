@@ -32,7 +32,7 @@ impl Finding {
             title,
             position: place.unwrap_or_default(),
             example: examples.join("; "),
-            fix: found.help.clone(),
+            fix: found.help.to_string(),
         }
     }
 }

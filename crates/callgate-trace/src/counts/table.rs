@@ -18,6 +18,8 @@ use super::words::{
 };
 use crate::logs::lines::{Block, Line, rejected_lines, too_many_rejected};
 use crate::names::{or_ignored, unknown_name};
+use callgate_bpf::advice::Advice;
+use callgate_bpf::diagnostic::Help;
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls;
 use callgate_formats::diagnostics::messages::{Messages, Report};
@@ -352,7 +354,7 @@ impl CountTable {
 
     /// The counts, ordered by the first line of each name, and messages. `formats` is the help for a text in an unknown
     /// format.
-    pub(crate) fn finish(self, formats: &str) -> (Vec<CountedName>, Messages) {
+    pub(crate) fn finish(self, formats: impl Into<Help>) -> (Vec<CountedName>, Messages) {
         let mut found = if self.has_tables { self.tables } else { self.plain };
         if let (false, false, Some(first)) = (self.has_tables, self.has_counts, self.first) {
             // One message instead of one per line.
@@ -362,11 +364,9 @@ impl CountTable {
             if self.has_perf_calls {
                 let message =
                     "this looks like the output of perf trace without -s, which is not supported";
-                messages.error(first, message).help =
-                    "use the table of perf trace -s, or callgate record, which also records values"
-                        .to_owned();
+                messages.error(first, message).set_help(Advice::PerfTable);
             } else {
-                messages.error(first, "unknown format").help = formats.to_owned();
+                messages.error(first, "unknown format").set_help(formats);
             }
             found = Tallies { messages, ..Tallies::new() };
         }

@@ -5,7 +5,8 @@ use std::fmt;
 use super::grant::times;
 use crate::check::Finding;
 use crate::recording::{Caveat, MergeError};
-use callgate_bpf::diagnostic::Diagnostics;
+use callgate_bpf::advice::Advice;
+use callgate_bpf::diagnostic::{Diagnostics, Help};
 use callgate_core::Arch;
 use callgate_core::diagram::DiagramError;
 use callgate_core::policy::PolicyError;
@@ -53,21 +54,26 @@ impl GenerateError {
     }
 
     /// What to do about it.
-    pub fn help(&self) -> &'static str {
+    pub fn help(&self) -> String {
+        self.what_to_do().to_string()
+    }
+
+    /// The advice that interfaces word in their own way, if [`GenerateError::help`] is such advice.
+    pub fn advice(&self) -> Option<Advice> {
+        self.what_to_do().advice().cloned()
+    }
+
+    fn what_to_do(&self) -> Help {
         use GenerateErrorKind as Kind;
-        match &self.0 {
+        Help::from(match &self.0 {
             Kind::Empty => "record a run of the program",
-            Kind::Incomplete(_) => {
-                "record again, or accept that missing syscalls are denied (callgate generate --partial)"
-            }
+            Kind::Incomplete(_) => return Advice::AcceptIncomplete.into(),
             Kind::Merge(error) => error.help(),
-            Kind::NothingFor { .. } => "name the architecture of the recording, or omit --arch",
+            Kind::NothingFor { .. } => return Advice::ArchOfRecording.into(),
             Kind::Arches(_) => "name architectures with the same byte order",
-            Kind::OneArch { .. } => "select one of them with --arch, or choose another format",
+            Kind::OneArch { .. } => return Advice::OneArchOrOtherLanguage.into(),
             Kind::NotGenerated(_) => "choose another language, and convert the profile",
-            Kind::NoResource => {
-                "limit no arguments with --args off, or select other architectures with --arch"
-            }
+            Kind::NoResource => return Advice::NoLimitsOrOtherArches.into(),
             Kind::Diagram(_) => "limit fewer arguments",
             Kind::Denies(_)
             | Kind::Unreadable(_)
@@ -76,7 +82,7 @@ impl GenerateError {
             | Kind::UnknownSyscall(_) => {
                 "this is a bug in callgate: please report it with the recording"
             }
-        }
+        })
     }
 }
 

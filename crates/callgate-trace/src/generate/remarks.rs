@@ -3,7 +3,8 @@
 use super::draft::Draft;
 use super::grant::{Grant, GrantReason, times};
 use crate::recording::{Effect, Recording, RecordingMethod, Run};
-use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::advice::Advice;
+use callgate_bpf::diagnostic::{Diagnostic, Help};
 use callgate_core::Arch;
 use callgate_formats::annotated::AnnotatedWriter;
 
@@ -11,26 +12,23 @@ use callgate_formats::annotated::AnnotatedWriter;
 pub fn remarks(recordings: &[Recording], draft: &Draft, to: &AnnotatedWriter) -> Vec<Diagnostic> {
     let runs: Vec<&Run> = recordings.iter().flat_map(Recording::runs).collect();
     let mut remarks = Vec::new();
-    let mut warn = |message: String, help: &str| {
+    let mut warn = |message: String, help: Help| {
         remarks.push(Diagnostic::warning(None, message).help(help));
     };
     for caveat in draft.recorded().caveats() {
         let (message, help) = match caveat.effect {
             Effect::Incomplete => (
                 format!("{}: the profile may deny syscalls that the program needs", caveat.text),
-                "record again; recording as root (--via tracepoint) loses the fewest syscalls",
+                Advice::RecordAsRoot.into(),
             ),
             Effect::Excerpt => (
                 format!("{}: the profile may deny them", caveat.text),
-                "also record the program from its start to its end, and give all recordings",
+                "also record the program from its start to its end, and give all recordings".into(),
             ),
-            Effect::Altered => (
-                caveat.text,
-                "without the recorder, the program may make other syscalls; see callgate record --help",
-            ),
+            Effect::Altered => (caveat.text, Advice::RecorderAlters.into()),
             Effect::Excess => (
                 format!("{}: the profile allows them", caveat.text),
-                "record without those filters, or remove the syscalls from the profile",
+                "record without those filters, or remove the syscalls from the profile".into(),
             ),
         };
         warn(message, help);
@@ -39,14 +37,14 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, to: &AnnotatedWriter) ->
         warn(
             "an audit log has only syscalls that a filter logged or denied: the profile denies all others"
                 .to_owned(),
-            "add a recording of a normal run",
+            "add a recording of a normal run".into(),
         );
     }
     let crashed = runs.iter().filter_map(|run| run.status).find(|status| is_crash(*status));
     if let Some(status) = crashed {
         warn(
             format!("a recorded command exited with status {status}, as after a crash"),
-            "the profile lacks later syscalls; record a run that succeeds",
+            "the profile lacks later syscalls; record a run that succeeds".into(),
         );
     }
     let no_values = draft
@@ -57,7 +55,7 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, to: &AnnotatedWriter) ->
     if no_values && !nothing {
         warn(
             "the recording has no argument values, so no arguments are limited".to_owned(),
-            "record with callgate record, or log with strace -e raw=all",
+            Advice::RecordValues.into(),
         );
     }
     let lacking: Vec<&str> =
@@ -73,8 +71,7 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, to: &AnnotatedWriter) ->
                 "some argument values are not known, so these syscalls are granted without limits on them: \
                  {named}{more}"
             ),
-            "strace prints names instead of numbers, and counts have no values: record with callgate record, or \
-             log with strace -e raw=all",
+            Advice::RecordAllValues.into(),
         );
     }
     for name in draft.assumed() {
@@ -82,7 +79,7 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, to: &AnnotatedWriter) ->
             format!(
                 "not all flags of {name} are known: the profile assumes that no namespace was created by the others"
             ),
-            "record with callgate record, or name the namespaces with --namespaces",
+            Advice::NameNamespaces.into(),
         );
     }
     let left_out = arches_left_out(recordings, draft);
@@ -90,7 +87,7 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, to: &AnnotatedWriter) ->
         let names: Vec<&str> = left_out.iter().map(|arch| arch.name()).collect();
         warn(
             format!("syscalls of {} were recorded too, and are denied", names.join(", ")),
-            "name all architectures with --arch, or omit it",
+            Advice::AllRecordedArches.into(),
         );
     }
     if !to.has_numbers {
@@ -102,7 +99,8 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, to: &AnnotatedWriter) ->
                     syscall.nr,
                     times(*count)
                 ),
-                "the syscall tables do not have it; a Kafel policy can allow it by its number",
+                "the syscall tables do not have it; a Kafel policy can allow it by its number"
+                    .into(),
             );
         }
     }
@@ -113,7 +111,7 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, to: &AnnotatedWriter) ->
                 "systemd limits arguments only by directives such as RestrictAddressFamilies=: other limits are \
                  omitted (syscalls with limits: {limited})"
             ),
-            "the other formats express all limits",
+            "the other formats express all limits".into(),
         );
     }
     for grant in draft.grants().filter(|grant| !draft.can_name(to, grant.name)) {
@@ -125,7 +123,7 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, to: &AnnotatedWriter) ->
                     grant.name,
                     times(count)
                 ),
-                "for a newer systemd, give its version with --systemd",
+                Advice::NewerSystemd.into(),
             );
         }
     }

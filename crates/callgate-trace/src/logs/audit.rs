@@ -20,6 +20,7 @@ use super::syscalls::BoundedSyscalls;
 use crate::names::{not_on_arch, or_ignored, unknown_name};
 use crate::recording::{Caveat, Recording, RecordingMethod, Run, SyscallId};
 use callgate_bpf::SyscallTable;
+use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 use callgate_bpf::syscalls::is_known_name;
 use callgate_core::Arch;
@@ -150,8 +151,10 @@ impl AuditLog {
             }
         };
         let line = u32::try_from(first).unwrap_or(u32::MAX);
-        let help = "add the records of the kernel for them (journalctl -k --grep type=1326), or read only the others with --partial";
-        Some(Diagnostic::error(Some(Position { line, column: 1 }), message).help(help))
+        Some(
+            Diagnostic::error(Some(Position { line, column: 1 }), message)
+                .help(Advice::AddKernelRecords),
+        )
     }
 
     /// The recording, and messages about the log.

@@ -10,7 +10,8 @@ use crate::logs::lines::{Line, MAX_REJECTED_LINES};
 use crate::logs::strace::{ParsedLine, StraceLog};
 use crate::names::unknown_severity;
 use crate::recording::Recording;
-use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position};
+use callgate_bpf::advice::Advice;
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Help, Position};
 use callgate_core::Arch;
 use callgate_formats::diagnostics::messages::Messages;
 
@@ -19,7 +20,7 @@ pub(crate) struct FormatDetector {
     splitter: TextSplitter,
     candidates: Candidates,
     /// What to do about errors that have no help of their own.
-    help: &'static str,
+    help: Help,
 }
 
 /// A complete text in its format.
@@ -49,7 +50,7 @@ impl FormatDetector {
         arch: Arch,
         strict: bool,
         prefers_tables: bool,
-        help: &'static str,
+        help: impl Into<Help>,
     ) -> FormatDetector {
         let unknown = unknown_severity(strict);
         let candidates = Candidates {
@@ -60,7 +61,7 @@ impl FormatDetector {
             prefers_tables,
             rejected_at: None,
         };
-        FormatDetector { splitter: TextSplitter::default(), candidates, help }
+        FormatDetector { splitter: TextSplitter::default(), candidates, help: help.into() }
     }
 
     /// Reads only the audit records of a program.
@@ -93,7 +94,7 @@ impl FormatDetector {
     }
 
     fn with_help(&self, error: Diagnostic) -> Diagnostics {
-        if error.help.is_empty() { error.help(self.help) } else { error }.into()
+        if error.help.is_empty() { error.help(self.help.clone()) } else { error }.into()
     }
 }
 
@@ -202,19 +203,15 @@ pub struct ReadRecording {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// The help for a text in an unknown format.
-pub(crate) const SUPPORTED_FORMATS: &str = "supported are recordings (callgate record -o FILE -- CMD), logs of strace (strace -f -o FILE CMD), tables of \
-     strace -c and perf trace -s, audit records (ausearch -m SECCOMP, journalctl, dmesg), and lines with a name and \
-     a count";
-
 /// A recording, unless there are errors or it is empty.
 pub(crate) fn checked(
     recording: Recording,
     mut messages: Messages,
 ) -> Result<ReadRecording, Diagnostics> {
     if !messages.failed() && recording.is_empty() {
-        messages.error(Position { line: 1, column: 1 }, "no syscalls in this file").help =
-            SUPPORTED_FORMATS.to_owned();
+        messages
+            .error(Position { line: 1, column: 1 }, "no syscalls in this file")
+            .set_help(Advice::SupportedRecordings);
     }
     let failed = messages.failed();
     let messages = messages.finish();

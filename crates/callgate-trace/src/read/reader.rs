@@ -1,12 +1,13 @@
 //! Reads recordings in any format.
 
-use super::detect::{DetectedFormat, FormatDetector, ReadRecording, SUPPORTED_FORMATS, checked};
+use super::detect::{DetectedFormat, FormatDetector, ReadRecording, checked};
 use super::split::TextPart;
 use crate::counts::table::CountTable;
 use crate::names::{not_on_arch, unknown_severity};
 use crate::recording::json::read as json;
 use crate::recording::{Recording, RecordingMethod, Run, SyscallId};
 use callgate_bpf::SyscallTable;
+use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity};
 use callgate_core::Arch;
 use callgate_formats::diagnostics::messages::Messages;
@@ -74,7 +75,8 @@ pub struct RecordingReader {
 impl RecordingReader {
     /// A reader with these options.
     pub fn new(options: &ReadOptions) -> RecordingReader {
-        let detector = FormatDetector::new(options.arch, options.strict, false, SUPPORTED_FORMATS);
+        let detector =
+            FormatDetector::new(options.arch, options.strict, false, Advice::SupportedRecordings);
         RecordingReader { options: *options, detector, program: None }
     }
 
@@ -154,7 +156,7 @@ fn not_in_log(program: &str) -> Diagnostic {
 /// A recording from a table of counts, all of one architecture.
 fn of_table(table: CountTable, arch: Arch, unknown: Severity) -> (Recording, Messages) {
     let mut recording = Recording::of(Run { method: RecordingMethod::Counts, ..Run::default() });
-    let (names, mut messages) = table.finish(SUPPORTED_FORMATS);
+    let (names, mut messages) = table.finish(Advice::SupportedRecordings);
     for counted in names {
         match arch.number(&counted.name) {
             Some(nr) => recording.count(SyscallId::new(arch, nr), counted.rounded),

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use callgate_bpf::diagnostic::Position;
+use callgate_bpf::advice::Advice;
+use callgate_bpf::diagnostic::{Help, Position};
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::syscalls::{known_name, nearest_name};
 use callgate_formats::statements::Site;
@@ -30,21 +31,34 @@ enum Unknown {
     Syscall(String),
 }
 
+impl AllowError {
+    /// A known word that is probably meant.
+    fn nearest(&self) -> Option<&'static str> {
+        match &self.0 {
+            Unknown::Check(id) => nearest(id, Check::ALL.iter().map(|check| check.id())),
+            Unknown::Syscall(name) => nearest_name(name),
+        }
+    }
+
+    /// Where all known words are, unless the message has one that is probably meant.
+    pub fn advice(&self) -> Option<Advice> {
+        let all = match &self.0 {
+            Unknown::Check(_) => Advice::ListChecks,
+            Unknown::Syscall(_) => Advice::ListSyscalls,
+        };
+        self.nearest().is_none().then_some(all)
+    }
+}
+
 impl fmt::Display for AllowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (near, all) = match &self.0 {
-            Unknown::Check(id) => {
-                write!(f, "unknown check `{id}`")?;
-                (nearest(id, Check::ALL.iter().map(|check| check.id())), "callgate lint --list")
-            }
-            Unknown::Syscall(name) => {
-                write!(f, "unknown syscall `{name}`")?;
-                (nearest_name(name), "callgate explain --all")
-            }
-        };
-        match near {
+        match &self.0 {
+            Unknown::Check(id) => write!(f, "unknown check `{id}`")?,
+            Unknown::Syscall(name) => write!(f, "unknown syscall `{name}`")?,
+        }
+        match self.nearest() {
             Some(near) => write!(f, "; did you mean `{near}`?"),
-            None => write!(f, "; `{all}` lists all"),
+            None => Ok(()),
         }
     }
 }
@@ -357,12 +371,13 @@ pub fn allow(findings: Vec<Finding>, options: &[Allow], texts: &[AllowText<'_>])
     }
     unused.truncate(MAX_UNUSED);
     for comment in unused {
-        let message = match &comment.allow {
-            Ok(allow) => format!("no finding of `{}` here", allow.check),
-            Err(error) => error.to_string(),
+        let (message, advice) = match &comment.allow {
+            Ok(allow) => (format!("no finding of `{}` here", allow.check), None),
+            Err(error) => (error.to_string(), error.advice()),
         };
+        let help = advice.map_or_else(|| Help::from("remove the comment"), Help::from);
         let site = Some(Site { file: comment.file.map(str::to_owned), position: comment.position });
-        let finding = Finding::new(Check::UnusedAllow, message).help("remove the comment");
+        let finding = Finding::new(Check::UnusedAllow, message).help(help);
         kept.push(finding.at((0, site)));
     }
     sort(&mut kept);

@@ -130,9 +130,9 @@ checks! {
     "not-cached" NotCached Note "The kernel cannot cache that a syscall is allowed"
         "Since Linux 5.11 the kernel skips the filter for syscalls that it recognizes as always allowed."
     "slow-program" SlowProgram Note "A shorter or faster program has the same meaning"
-        "`callgate optimize` writes it, with a proof."
+        "Optimizing the program writes it, with a proof."
     "unmerged-stack" UnmergedStack Note "Several filters could be one"
-        "The kernel runs all of them for each syscall; `callgate merge` writes one program, with a proof."
+        "The kernel runs all of them for each syscall; merging writes one program, with a proof."
     "long-list" LongList Note "The other form of a list is much shorter"
         "A list of what is denied may be shorter than one of what is allowed, or the reverse. In libseccomp's programs, each entry is a \
          comparison."

@@ -2,6 +2,7 @@
 
 use std::hash::BuildHasher;
 
+use callgate_bpf::diagnostic::Help;
 use callgate_core::{Arch, SeccompData, Verdict};
 use callgate_formats::statements::Site;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
@@ -24,7 +25,7 @@ pub struct Finding {
     /// What was found, as a sentence without a full stop.
     pub message: String,
     /// What to do about it.
-    pub help: String,
+    pub help: Help,
     /// Syscalls that show it, with the verdicts of the whole stack.
     pub examples: Vec<Example>,
 }
@@ -58,7 +59,7 @@ impl Finding {
             arches: Vec::new(),
             syscalls: Vec::new(),
             message: message.into(),
-            help: String::new(),
+            help: Help::default(),
             examples: Vec::new(),
         }
     }
@@ -75,7 +76,7 @@ impl Finding {
         Finding { syscalls: syscalls.into_iter().collect(), ..self }
     }
 
-    pub(super) fn help(self, help: impl Into<String>) -> Finding {
+    pub(super) fn help(self, help: impl Into<Help>) -> Finding {
         Finding { help: help.into(), ..self }
     }
 

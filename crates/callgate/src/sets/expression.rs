@@ -1,5 +1,6 @@
 //! Filters that are combined from left to right.
 
+use callgate_bpf::advice::Advice;
 use callgate_core::diagram::{DiagramError, Func, Store};
 use callgate_core::{Arch, Denial, Endian, Meaning, SetOperation, SetStep, Verdict};
 
@@ -263,10 +264,7 @@ impl SetError {
         let name = |operand: usize| names.get(operand).copied().unwrap_or("…");
         match &self.0 {
             Kind::Compile(error) => error.help(),
-            Kind::ByteOrders { .. } => Some(
-                "choose one machine with --arch, or the byte order of a program with --endian"
-                    .to_owned(),
-            ),
+            Kind::ByteOrders { .. } => Some(Advice::OneMachine.to_string()),
             Kind::Denylist { operand, with, .. } => {
                 Some(format!("to restrict, write '{} ^ {}'", name(*with), name(*operand)))
             }
@@ -277,6 +275,11 @@ impl SetError {
                 ))
             }
         }
+    }
+
+    /// The advice that interfaces word in their own way, if the help is such advice.
+    pub fn advice(&self) -> Option<Advice> {
+        matches!(self.0, Kind::ByteOrders { .. }).then_some(Advice::OneMachine)
     }
 
     /// The error of the compiler, if it is one.

@@ -1,6 +1,7 @@
 //! Recognizes inputs that are not filters, to say in one line what they are.
 
 use crate::Arch;
+use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::text::has_marks;
 use callgate_formats::hidden_characters;
@@ -13,18 +14,14 @@ pub fn explained(bytes: &[u8], machine: Option<Arch>) -> Option<Diagnostic> {
     let has = |key: &str| bytes.windows(key.len()).any(|part| part == key.as_bytes());
     if bytes.trim_ascii_start().starts_with(b"{") && has("\"program\"") && has("\"insns\"") {
         let message = "this is the output of callgate in JSON, not a filter";
-        return Some(Diagnostic::error(None, message).help(
-            "write the program with --emit bpf, or take it out: jq -r '..|.program?|arrays|length,(.[]|join(\" \"))'",
-        ));
+        return Some(Diagnostic::error(None, message).help(Advice::ExtractProgram));
     }
     if let Some(error) = unread(bytes) {
         return Some(error);
     }
     if machine.is_some_and(|arch| is_recording(bytes, arch)) {
         let message = "this is a recording of syscalls, not a filter";
-        return Some(Diagnostic::error(None, message).help(
-            "callgate generate makes a profile from it; callgate check compares a filter with it",
-        ));
+        return Some(Diagnostic::error(None, message).help(Advice::UseRecording));
     }
     None
 }
@@ -47,10 +44,7 @@ pub fn of_no_format(mut errors: Vec<Diagnostic>, bytes: &[u8], advice: &str) -> 
             "this text is in no format that callgate detects, so it was read as a BPF program; if it is something else, \
              {advice}"
         );
-        last.help = match last.help.as_str() {
-            "" => more,
-            help => format!("{help}; {more}"),
-        };
+        last.add_help(&more);
     }
     errors
 }

@@ -1,36 +1,41 @@
 //! Kinds of inputs that are recognized, but not read: what they are, and what to do instead.
 
+use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Diagnostic, Position};
 
 /// A kind of input.
 struct Kind {
     is: fn(&str) -> bool,
     what: &'static str,
-    next: &'static str,
+    next: Next,
 }
 
-/// How the filter of a program that runs is read.
-macro_rules! or_process {
-    ($next:literal) => {
-        concat!($next, ", or start the program and read its filter: callgate explain pid:N")
-    };
+/// What to do with it.
+#[derive(Clone, Copy)]
+enum Next {
+    /// This.
+    Is(&'static str),
+    /// This, or start the program and read its filter.
+    OrProcess(&'static str),
 }
 
 const KINDS: &[Kind] = &[
     Kind {
         is: |text| is_dump(text, |offset| offset.strip_suffix(':')),
         what: "this is a dump of xxd, with offsets and characters",
-        next: "convert it back: xxd -r FILE program.bpf, and give bpf:program.bpf",
+        next: Next::Is("convert it back: xxd -r FILE program.bpf, and give bpf:program.bpf"),
     },
     Kind {
         is: |text| is_dump(text, bare),
         what: "this is a dump of hexdump or od, with offsets",
-        next: "dump the bytes only: xxd -p FILE or od -An -v -tx1 FILE, or give the dumped file: bpf:FILE",
+        next: Next::Is(
+            "dump the bytes only: xxd -p FILE or od -An -v -tx1 FILE, or give the dumped file: bpf:FILE",
+        ),
     },
     Kind {
         is: |text| has_any(text, &["b\"\\x", "b'\\x"]),
         what: "these are bytes of Python",
-        next: "paste what print(filter.hex()) prints",
+        next: Next::Is("paste what print(filter.hex()) prints"),
     },
     Kind {
         is: |text| {
@@ -38,21 +43,21 @@ const KINDS: &[Kind] = &[
             words.any(|words| words == ["line", "OP", "JT", "JF", "K"])
         },
         what: "this is a listing of firejail --seccomp.print, whose numbers are hexadecimal without 0x",
-        next: or_process!(
-            "write each row as { 0x20, 0, 0, 0x4 }, with the numbers of its columns OP, JT, JF and K"
+        next: Next::OrProcess(
+            "write each row as { 0x20, 0, 0, 0x4 }, with the numbers of its columns OP, JT, JF and K",
         ),
     },
     Kind {
         is: |text| has_line(text, &["seccomp.drop ", "seccomp.keep ", "caps.drop ", "nonewprivs"]),
         what: "this is a profile of Firejail",
-        next: or_process!(
-            "write the lists of seccomp.drop as systemd:SystemCallFilter=~…, with blanks instead of commas"
+        next: Next::OrProcess(
+            "write the lists of seccomp.drop as systemd:SystemCallFilter=~…, with blanks instead of commas",
         ),
     },
     Kind {
         is: |text| has_line(text, &["seccomp:"]) && text.contains("default_action:"),
         what: "this is a configuration of Elastic Beats",
-        next: or_process!("write its rules as a profile with defaultAction and syscalls"),
+        next: Next::OrProcess("write its rules as a profile with defaultAction and syscalls"),
     },
     Kind {
         is: |text| {
@@ -60,8 +65,8 @@ const KINDS: &[Kind] = &[
                 && text.contains("{len=")
         },
         what: "this is a trace of a program that installs a filter, not the filter",
-        next: or_process!(
-            "trace it with strace -e abbrev=none and paste what is between filter=[ and ]"
+        next: Next::OrProcess(
+            "trace it with strace -e abbrev=none and paste what is between filter=[ and ]",
         ),
     },
 ];
@@ -70,9 +75,7 @@ const KINDS: &[Kind] = &[
 pub(super) fn unread(bytes: &[u8]) -> Option<Diagnostic> {
     if bytes.starts_with(b"\x7fELF") {
         let message = "this is an ELF file, a program or a library, not a filter";
-        return Some(Diagnostic::error(None, message).help(
-            "callgate generate --binary FILE makes a profile for it; callgate explain pid:N reads the filters of a process",
-        ));
+        return Some(Diagnostic::error(None, message).help(Advice::GenerateFromBinary));
     }
     let text = std::str::from_utf8(bytes).ok()?;
     if let Some(line) = second_listing(text) {
@@ -83,7 +86,11 @@ pub(super) fn unread(bytes: &[u8]) -> Option<Diagnostic> {
         );
     }
     let kind = KINDS.iter().find(|kind| (kind.is)(text))?;
-    Some(Diagnostic::error(None, kind.what).help(kind.next))
+    let error = Diagnostic::error(None, kind.what);
+    Some(match kind.next {
+        Next::Is(next) => error.help(next),
+        Next::OrProcess(next) => error.help(Advice::ReadProcessOr(next)),
+    })
 }
 
 fn has_any(text: &str, parts: &[&str]) -> bool {

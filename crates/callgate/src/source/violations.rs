@@ -1,5 +1,6 @@
 //! Messages about programs that the kernel would refuse.
 
+use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::{ProgramError, SocketProgram};
 
@@ -26,7 +27,7 @@ pub fn violations(error: &ProgramError) -> Vec<Diagnostic> {
         messages.push(Diagnostic::error(None, format!("and {more} more violation{plural}")));
     }
     if let (Some(hint), Some(last)) = (error.hint(), messages.last_mut()) {
-        last.help = hint.to_owned();
+        last.set_help(Advice::Program(hint));
     }
     messages
 }

@@ -1,8 +1,9 @@
 //! What each language cannot express: the reason, the syscalls, and an example.
 
-use callgate::convert::{ConvertOptions, convert};
+use callgate::convert::{ConvertOptions, Loss, convert};
 use callgate::{Arch, ErrorKind, SeccompData, Verdict, arg, instruction_pointer};
 use callgate_bpf::SyscallTable;
+use callgate_bpf::advice::Advice;
 use callgate_core::SyscallSet;
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate_formats::languages::LanguageId;
@@ -76,8 +77,10 @@ fn runc_makes_new_numbers_fail_with_enosys() {
     assert_eq!([example.source, example.written], [Verdict::KILL_THREAD, Verdict::errno(38)]);
     assert_eq!(Arch::X86_64.syscall_name(example.data.nr), None);
     options.enosys_above = Some(oci::EnosysAbove::On);
-    let error = convert(&policy, &options).unwrap_err().to_string();
-    assert!(error.contains("--enosys-above off"), "{error}");
+    let error = convert(&policy, &options).unwrap_err();
+    let ErrorKind::Convert(refused) = error.kind() else { panic!("{error}") };
+    let advice: Vec<Option<Advice>> = refused.losses().iter().map(Loss::advice).collect();
+    assert!(advice.contains(&Some(Advice::WithoutRuntimeRules)), "{error}");
     // runc adds no rule to a profile that names no number above 0.
     let policy = super::support::policy("ALLOW { read } DEFAULT KILL", &[Arch::X86_64]);
     let converted = convert(&policy, &ConvertOptions::new(to("docker"))).unwrap();

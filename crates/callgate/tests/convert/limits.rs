@@ -101,6 +101,10 @@ fn policies_that_readers_reject_as_too_large_are_an_error_with_the_limit() {
         assert!(message.starts_with(&start) && message.contains(limit), "{message}");
         assert!(is_too_complex(&message), "{message}");
         let ErrorKind::Convert(error) = error.kind() else { panic!("{error}") };
-        assert!(!error.is_defect() && !error.help().contains("--closest"), "{}", error.help());
+        assert!(
+            !error.is_defect() && !error.help().contains("nearest stricter policy"),
+            "{}",
+            error.help()
+        );
     }
 }

@@ -127,7 +127,7 @@ fn directives_that_install_no_filter_say_why() {
     assert_eq!(
         messages("MemoryDenyWriteExecute=yes"),
         [
-            "1:1: MemoryDenyWriteExecute installs no filter: systemd 258 on Linux 6.18 denies such memory with prctl(PR_SET_MDWE) instead; --kernel 6.2 and --systemd 253 show the filter of older systems"
+            "1:1: MemoryDenyWriteExecute installs no filter: systemd 258 on Linux 6.18 denies such memory with prctl(PR_SET_MDWE) instead; Linux 6.2 and systemd 253 show the filter of older systems"
         ]
     );
     for older in [on(253, 18), on(258, 2)] {

@@ -6,6 +6,7 @@ use super::language::Language;
 use super::literal::Literals;
 use super::predefined::{Defined, defined, is_sometimes_defined};
 use super::types::Types;
+use crate::advice::Advice;
 use crate::cursor::{Cursor, Result};
 use crate::diagnostic::{Diagnostic, Position, error};
 use crate::lexer::{Token, TokenKind, quote};
@@ -99,21 +100,15 @@ impl<'c, 'n> Conditions<'c, 'n> {
 
     fn ask(&mut self, name: Token<'_>, why: &str) {
         let message = format!("{} {why}, and decides which lines apply", quote(name.text));
-        let name_ = name.text;
         self.open.get_or_insert_with(|| {
-            error(name.position, message).help(format!(
-                "choose with --define {name_}, --define {name_}=VALUE or --undefine {name_}"
-            ))
+            error(name.position, message).help(Advice::Define(name.text.to_owned()))
         });
     }
 
     fn ask_arch(&mut self, name: Token<'_>) {
         let message =
             format!("whether {} is defined depends on the architecture", quote(name.text));
-        self.open.get_or_insert_with(|| {
-            error(name.position, message)
-                .help("choose the architecture that this program is for (--arch)")
-        });
+        self.open.get_or_insert_with(|| error(name.position, message).help(Advice::ProgramArch));
     }
 
     /// The value of a name that is not a macro of the text.

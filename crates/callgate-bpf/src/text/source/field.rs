@@ -1,5 +1,6 @@
 //! The value of a field of an instruction.
 
+use crate::advice::Advice;
 use std::collections::HashMap;
 
 use super::expression::{Terms, expression};
@@ -177,9 +178,7 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
             }
             None | Some(Parameter::Changed) => format!("the value of {quoted} is not known"),
         };
-        Err(error(token.position, message).help(format!(
-            "write its value instead, add a line `#define {name} …`, or give --define {name}=VALUE"
-        )))
+        Err(error(token.position, message).help(Advice::ValueOf(name.to_owned())))
     }
 
     /// A constant of the headers.

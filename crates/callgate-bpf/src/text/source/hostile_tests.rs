@@ -100,7 +100,7 @@ fn a_definition_is_one_line_without_comments() {
         Definition::new("B=1").unwrap(),
     ]);
     let error = parse_program(&array("{6,0,0,1}"), &options).unwrap_err().to_string();
-    assert!(error.contains("--define is not read"), "{error}");
+    assert!(error.contains("a given definition is not read"), "{error}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! A condition that depends on a name about which nothing is known has no result. It is a question: the text is read with
 //! both answers, and the question matters only if the programs differ.
 
+use crate::advice::Advice;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
@@ -286,10 +287,8 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
             "error" => {
                 let words: Vec<&str> = arguments.iter().take(20).map(|token| token.text).collect();
                 let message = format!("an `#error` applies here: {}", quote(&words.join(" ")));
-                let help =
-                    "choose the architecture (--arch), or define what the text asks for (--define)";
                 self.result.is_rejected = true;
-                return Err(error(hash.position, message).help(help));
+                return Err(error(hash.position, message).help(Advice::ArchOrDefinitions));
             }
             "embed" | "assert" | "unassert" => {
                 let message = format!("`#{}` is not read", name.text);

@@ -1,5 +1,6 @@
 //! Reads a text: its language, its architecture, and the conditions that depend on what is not known.
 
+use crate::advice::Advice;
 use std::collections::HashSet;
 
 use super::super::options::{Definition, TextOptions};
@@ -37,7 +38,7 @@ pub(in super::super) fn rows(text: &str, options: &TextOptions) -> Result<Rows, 
     let given = given_text(options.definitions());
     let given = join(&given);
     if let Some(error) = given.tokens()?.errors.first() {
-        let message = format!("--define is not read: {}", error.message);
+        let message = format!("a given definition is not read: {}", error.message);
         return Err(Diagnostic::error(None, message).into());
     }
     let joined = join(text);
@@ -108,9 +109,7 @@ impl<'a> Source<'_, 'a> {
             let message = format!(
                 "the text names {arch}, but for another architecture it is another program: a condition chooses"
             );
-            return Err(Diagnostic::error(None, message)
-                .help("choose the architecture that this program is for (--arch)")
-                .into());
+            return Err(Diagnostic::error(None, message).help(Advice::ProgramArch).into());
         }
         match (second.arch == Some(arch), second.result.is_err() && first.arch.is_none()) {
             (_, true) => first.result,
@@ -119,7 +118,7 @@ impl<'a> Source<'_, 'a> {
                 None,
                 format!("the text names {arch}, but read for it another architecture"),
             )
-            .help("choose the architecture that this program is for (--arch)")
+            .help(Advice::ProgramArch)
             .into()),
         }
     }

@@ -20,6 +20,7 @@ use callgate_trace::generate::{DenyAction, Draft, NAMESPACES, created_namespaces
 use callgate_trace::recording::Recording;
 
 use super::evidence::Evidence;
+use crate::advice;
 use crate::options::PROMPT;
 use crate::report::{self, Failure, Result, muted};
 use crate::source::{Filter, Stack};
@@ -196,7 +197,7 @@ impl Dangers {
         for finding in self.findings.iter().take(MAX_WARNINGS) {
             report::warn(
                 format!("lint of the profile: {} ({})", finding.message, finding.check.id()),
-                finding.help.clone(),
+                advice::of(&finding.help),
             );
         }
         if let Some(more @ 1..) = self.findings.len().checked_sub(MAX_WARNINGS) {
@@ -250,7 +251,7 @@ impl Dangers {
                 ("id", finding.check.id().into()),
                 ("level", finding.check.level().name().into()),
                 ("message", finding.message.as_str().into()),
-                ("help", finding.help.as_str().into()),
+                ("help", advice::of(&finding.help).into()),
             ])
         }))
     }

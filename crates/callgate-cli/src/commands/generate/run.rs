@@ -10,6 +10,7 @@ use super::classes::Classes;
 use super::dangers::Dangers;
 use super::summary::{self, Summary};
 use super::update;
+use crate::advice;
 use crate::binary::{self, Code};
 use crate::options::Format;
 use crate::output;
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
             [one] => Failure::about(&one.name, error.to_string()),
             _ => Failure::new(error.to_string()),
         };
-        failure.help(error.help())
+        failure.help(advice::help_or(error.advice(), error.help()))
     };
     let code = match args.binary.is_empty() {
         true => None,
@@ -64,7 +65,7 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
         return Err(Failure::new(format!("profiles are not generated in {format}")));
     };
     for remark in generate::remarks(&recordings, &draft, to) {
-        report::warn(remark.message, remark.help);
+        report::warn_of(&remark);
     }
     draft.write(format).map_err(failed)?;
     let dangers = Dangers::of(&draft, format)?;

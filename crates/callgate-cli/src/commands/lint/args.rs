@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 
-use callgate::lint::{Allow, Level};
+use callgate::lint::{Allow, AllowError, Level};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ValueEnum, ValueHint};
 
+use crate::advice;
 use crate::options::SourceOptions;
 use crate::source::BUILT_IN;
 
@@ -77,5 +78,10 @@ fn level_parser() -> impl TypedValueParser<Value = Level> {
 }
 
 fn parse_allow(text: &str) -> Result<Allow, String> {
-    text.parse().map_err(|error: callgate::lint::AllowError| error.to_string())
+    text.parse().map_err(|error: AllowError| {
+        match error.advice().and_then(|all| advice::words(&all)) {
+            Some(all) => format!("{error}; {all}"),
+            None => error.to_string(),
+        }
+    })
 }

@@ -6,6 +6,8 @@ use callgate_requests::syscall;
 
 use callgate_requests::lint::Report;
 
+use crate::advice;
+
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
 
@@ -40,7 +42,7 @@ fn rule(check: Check) -> Json {
     Json::Object(vec![
         ("id", check.id().into()),
         ("shortDescription", text(check.title())),
-        ("fullDescription", text(check.about())),
+        ("fullDescription", text(advice::about(check))),
         ("defaultConfiguration", level),
     ])
 }
@@ -51,8 +53,9 @@ fn result(report: &Report, finding: &Finding) -> Json {
         let call = syscall::show(Some(example.arch), &example.data);
         message += &format!("\nExample: {} {call}: {}", example.arch, example.verdict);
     }
-    if !finding.help.is_empty() {
-        message += &format!("\nHelp: {}", finding.help);
+    let help = advice::of(&finding.help);
+    if !help.is_empty() {
+        message += &format!("\nHelp: {help}");
     }
     let mut physical =
         vec![("artifactLocation", Json::Object(vec![("uri", uri(report.file(finding)).into())]))];

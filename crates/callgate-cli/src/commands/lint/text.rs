@@ -7,6 +7,7 @@ use callgate::lint::{Check, Finding, Level};
 use callgate_requests::lint::Report;
 use callgate_requests::syscall;
 
+use crate::advice;
 use crate::outcome::colored;
 use crate::output::{width, wrap};
 use crate::text::{counted, printable};
@@ -68,9 +69,10 @@ fn finding(text: &mut String, report: &Report, finding: &Finding) {
         text.push_str("  example: ");
         wrap(text, &line, 11, 11);
     }
-    if !finding.help.is_empty() {
+    let help = advice::of(&finding.help);
+    if !help.is_empty() {
         text.push_str("  help: ");
-        wrap(text, &printable(&finding.help).to_string(), 8, 8);
+        wrap(text, &printable(&help).to_string(), 8, 8);
     }
 }
 
@@ -90,7 +92,7 @@ pub(super) fn list() -> String {
         let style = style(check.level());
         let _ = writeln!(text, "{PLACE}{check}{PLACE:#} ({style}{}{style:#})", check.level());
         text.push_str("  ");
-        wrap(&mut text, &format!("{}. {}", check.title(), check.about()), 2, 2);
+        wrap(&mut text, &format!("{}. {}", check.title(), advice::about(check)), 2, 2);
     }
     text
 }

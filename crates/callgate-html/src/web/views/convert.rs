@@ -53,7 +53,7 @@ fn policy(
     let converted = match convert_diagram(&mut analysis.store, converting, &options) {
         Ok(converted) => converted,
         Err(error) if error.losses().is_empty() => {
-            return Err(failed(analysis, error.to_string(), error.help()));
+            return Err(failed(analysis, error.to_string(), &error.help()));
         }
         Err(error) => return Ok(refused(target, &error)),
     };

@@ -13,6 +13,7 @@ use super::unfinished::{
 use crate::names::{not_on_arch, unknown_name};
 use crate::recording::{Recording, RecordingMethod, Run, SyscallId};
 use callgate_bpf::SyscallTable;
+use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls::{self, Args};
 use callgate_core::Arch;
@@ -188,8 +189,7 @@ impl StraceLog {
             let message = format!(
                 "\"{name}\" may have been called through {through}; strace prints both the same way"
             );
-            self.messages.warn(at, message).help =
-                "record with `callgate record`, which distinguishes them".to_owned();
+            self.messages.warn(at, message).set_help(Advice::RecordMultiplexed);
         }
         (self.syscalls.finish(&mut self.messages), self.messages)
     }

@@ -1,6 +1,7 @@
 //! What every reader of a recording in JSON needs: whether a text is one, and the items of `calls` with the syscall and its count.
 //! Weights use only these.
 
+use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::{SyscallTable, syscalls};
@@ -37,8 +38,7 @@ pub(super) fn check<'t>(tree: Node<'t>, reader: &mut Reader<'_>) -> Option<Node<
     if !is_recording(&tree) {
         let given = tree.get("callgate").unwrap_or(&tree);
         let message = "this JSON is not a recording: missing `\"callgate\": \"recording\"`";
-        reader.error(given.at, message).help =
-            "give a file that callgate record wrote, or a log or table of another tool".to_owned();
+        reader.error(given.at, message).set_help(Advice::GiveRecording);
         return None;
     }
     let version = required(reader, &tree, "version", "the recording")?;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Diagnostic, Severity};
 use callgate_formats::syntax::json;
 use callgate_formats::syntax::reader::Reader;
@@ -98,10 +99,7 @@ fn truncated_document(
         return Some(Document { tree: check(tree?, reader)?, is_truncated: true });
     }
     if count > 0 {
-        error.help = format!(
-            "the recording is truncated: record again, or use --partial to read the complete entries of \
-             `calls` ({count}); later syscalls are missing"
-        );
+        error.set_help(Advice::ReadPartially { complete: count });
     }
     reader.add(error);
     None

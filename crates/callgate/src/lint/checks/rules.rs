@@ -384,7 +384,7 @@ pub(in crate::lint) fn reader(view: &mut View<'_>, findings: &mut Findings) -> R
                 None => Check::Profile,
             };
             let site = warning.position.map(|position| Site { file: file.cloned(), position });
-            let finding = Finding::new(check, warning.message.clone()).help(warning.help.clone());
+            let finding = Finding::new(check, warning.message.clone()).help(warning);
             findings.add(finding.at((filter, site)));
         }
     }

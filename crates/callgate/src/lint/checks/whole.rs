@@ -2,6 +2,7 @@
 //! necessary, or is a long list whose other form is short.
 
 use callgate_bpf::SyscallTable;
+use callgate_bpf::advice::Advice;
 use callgate_core::diagram::Pred;
 use callgate_core::{Action, Arch, Emulator, SeccompData, Verdict, Word};
 use callgate_formats::statements::Site;
@@ -133,10 +134,10 @@ fn not_cached(view: &mut View<'_>, findings: &mut Findings, filter: usize) -> Re
             names.len(),
             listed(&names)
         );
-        let help = "compare arch and number before anything else; `callgate optimize` does";
         let data = callgate_core::SeccompData { arch: arch.token(), nr: *nr, ..Default::default() };
         let example: Option<Example> = Some(view.run(arch, data)?);
-        let finding = Finding::new(Check::NotCached, message).help(help).on(arch);
+        let finding =
+            Finding::new(Check::NotCached, message).help(Advice::RecognizedFirst).on(arch);
         findings.add(Finding { filter, ..finding.about(names).examples([example]) });
     }
     Ok(())
@@ -162,8 +163,7 @@ fn slow_program(view: &View<'_>, findings: &mut Findings, filter: usize) {
         optimized.after.insns,
         executed(optimized.after.expected_insns),
     );
-    let finding =
-        Finding::new(Check::SlowProgram, message).help("write it with `callgate optimize`");
+    let finding = Finding::new(Check::SlowProgram, message).help(Advice::Optimize);
     findings.add(Finding { filter, ..finding });
 }
 
@@ -199,8 +199,7 @@ fn unmerged_stack(view: &View<'_>, findings: &mut Findings) {
         merged.compiled.program.len(),
         stats.expected_insns.unwrap_or(0.0),
     );
-    findings
-        .add(Finding::new(Check::UnmergedStack, message).help("write it with `callgate merge`"));
+    findings.add(Finding::new(Check::UnmergedStack, message).help(Advice::Merge));
 }
 
 pub(in crate::lint) fn lists(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
@@ -230,13 +229,8 @@ pub(in crate::lint) fn lists(view: &mut View<'_>, findings: &mut Findings) -> Re
             form.other().name()
         );
         let help = match form {
-            ListForm::Allowed => {
-                "`callgate convert --list denied --to LANGUAGE` writes it; it allows what newer kernels add. The programs of `callgate \
-                 compile` compare a few numbers in either form"
-            }
-            ListForm::Denied => {
-                "`callgate convert --list allowed --to LANGUAGE` writes it; it denies what newer kernels add"
-            }
+            ListForm::Allowed => Advice::DenyList,
+            ListForm::Denied => Advice::AllowList,
         };
         let at = (filter, text.default.clone());
         findings.add(Finding::new(Check::LongList, message).help(help).at(at).on(arch));

@@ -15,6 +15,7 @@ use callgate_trace::generate::{
 use callgate_trace::recording::{MAX_VALUES, Recording, SyscallId, SyscallStats};
 
 use super::super::dangers::Dangers;
+use crate::advice;
 use crate::commands::why::{Change, Read, change, find_with, patch, prove, tested_arguments};
 use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
@@ -53,7 +54,9 @@ pub(super) fn updated(
     options: &SourceOptions,
 ) -> Result<Update> {
     let name = before.stack.name.clone();
-    let failed = |error: GenerateError| Failure::new(error.to_string()).help(error.help());
+    let failed = |error: GenerateError| {
+        Failure::new(error.to_string()).help(advice::help_or(error.advice(), error.help()))
+    };
     // Which arguments are limited depends on the same rules as for a new profile.
     let draft = GenerateOptions {
         complete: false,
