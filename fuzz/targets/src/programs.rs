@@ -6,7 +6,7 @@ use callgate::{Arch, Endian};
 use callgate_bpf::disasm::{self, Dialect};
 use callgate_bpf::text;
 use callgate_core::{LongProgram, NoAncillary};
-use callgate_vm::{EngineKind, PacketEngine as _, SeccompEngine as _};
+use callgate_vm::{EngineKind, SeccompEngine as _};
 
 use crate::bytes::Bytes;
 

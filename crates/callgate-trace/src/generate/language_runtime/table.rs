@@ -83,7 +83,12 @@ impl LanguageRuntime {
         }
     }
 
-    /// The syscalls that it may make at any time.
+    /// The syscalls that it may make at any time, each with the values of its limited argument if it needs only these.
+    pub fn needs(self) -> impl Iterator<Item = (&'static str, Option<&'static [u64]>)> {
+        self.calls().iter().map(|call| (call.needed.name, call.needed.values))
+    }
+
+    /// The same, with their sources.
     pub(in crate::generate) fn calls(self) -> &'static [RuntimeCall] {
         match self {
             LanguageRuntime::CLibrary => C_LIBRARY,
