@@ -127,7 +127,9 @@ impl Error {
         match self.kind() {
             ErrorKind::Compile(error) => error.help(),
             ErrorKind::Stack(error) => error.help(),
-            ErrorKind::Set(error) => error.help_with(&[]),
+            ErrorKind::Set(error) => {
+                error.help_with(&[], "give filters for machines of one byte order")
+            }
             #[cfg(feature = "sources")]
             ErrorKind::Convert(error) => Some(error.help().to_owned()),
             #[cfg(feature = "sources")]

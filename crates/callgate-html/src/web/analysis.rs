@@ -38,7 +38,7 @@ impl<'s> Analysis<'s> {
         check_variables(&stack)?;
         let (arches, endian) = (stack.arches(), stack.endian());
         let mut store = Store::default();
-        let root = stack.diagram(&mut store)?;
+        let root = stack.combined_diagram(&mut store, warnings)?;
         let explanation = explain::explain(&store, root, &arches);
         let weights = own_weights(&stack).cloned().unwrap_or_else(Weights::uniform);
         let compiled = stack.compile(&Options { weights, ..Options::default() });

@@ -65,7 +65,7 @@ impl Figures {
 /// The format in which the source was read.
 fn format(analysis: &Analysis<'_>) -> &'static str {
     let Some(text) = analysis.text() else { return "preset" };
-    let format = analysis.source.format_of(text);
+    let format = analysis.source.format_of(text.as_bytes());
     match format.language().map(LanguageId::language) {
         // Which runtime reads it is not known.
         Some(language) if language.names.len() > 1 && analysis.source.format.is_none() => {

@@ -39,15 +39,13 @@ impl SetError {
         }
     }
 
-    /// How to fix it, with the operands as the caller names them.
-    pub fn help_with(&self, names: &[&str]) -> Option<String> {
+    /// How to fix it, with the operands as the caller names them; `one_byte_order` is how the caller chooses machines of one
+    /// byte order.
+    pub fn help_with(&self, names: &[&str], one_byte_order: &str) -> Option<String> {
         let name = |operand: usize| names.get(operand).copied().unwrap_or("…");
         match &self.0 {
             Kind::Compile(error) => error.help(),
-            Kind::ByteOrders { .. } => Some(
-                "choose one machine with --arch, or the byte order of a program with --endian"
-                    .to_owned(),
-            ),
+            Kind::ByteOrders { .. } => Some(one_byte_order.to_owned()),
             Kind::Denylist { operand, with, .. } => {
                 Some(format!("to restrict, write '{} ^ {}'", name(*with), name(*operand)))
             }

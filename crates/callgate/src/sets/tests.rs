@@ -171,14 +171,14 @@ fn a_denylist_is_refused_by_its_meaning() {
                 )
             );
             assert_eq!(error.operand(), Some(1));
-            let help = error.help_with(&["a.json", "no.bpf"]);
+            let help = error.help_with(&["a.json", "no.bpf"], "one machine");
             assert_eq!(help.unwrap(), "to restrict, write 'a.json ^ no.bpf'");
         }
         // Also if it comes first.
         let expression = Expression::new(denylist).then(Operation::Union, &list).unwrap();
         let error = expression.compile(&[Arch::X86_64], &Options::default()).unwrap_err();
         assert_eq!(
-            (error.operand(), error.help_with(&["no.bpf", "a.json"]).unwrap()),
+            (error.operand(), error.help_with(&["no.bpf", "a.json"], "one machine").unwrap()),
             (Some(0), "to restrict, write 'a.json ^ no.bpf'".to_owned())
         );
         let expression = Expression::new(&list).then(Operation::Intersect, denylist).unwrap();
@@ -259,7 +259,9 @@ fn a_restriction_to_one_syscall_is_refused() {
     let list = allowlist(Verdict::errno(1));
     let one = policy(&[(0, None, Verdict::ALLOW)], Verdict::KILL_PROCESS);
     let error = Expression::new(&list).then_syscalls(Operation::Intersect, &one).unwrap_err();
-    assert!(error.help_with(&["a.json", "read"]).unwrap().contains("'a.json - read'"));
+    assert!(
+        error.help_with(&["a.json", "read"], "one machine").unwrap().contains("'a.json - read'")
+    );
 }
 
 /// Verdicts as the kernel reads arguments, beside an evaluation of all high halves that the filters distinguish.
