@@ -1,5 +1,6 @@
 //! Reads the policy and the files that it includes, and records which.
 
+use callgate::source::{BasePlace, Loader};
 use callgate_formats::kafel::Included;
 use callgate_formats::languages;
 use std::fs;
@@ -7,9 +8,6 @@ use std::path::{Path, PathBuf};
 
 /// The maximum size of a file in bytes, that of the readers.
 const MAX_SIZE: u64 = 10 << 20;
-
-/// The extensions of files with resources of Kubernetes.
-const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// The files that were read.
 pub(crate) struct Files<'p> {
@@ -61,6 +59,8 @@ impl<'p> Files<'p> {
     }
 }
 
+impl Loader for Files<'_> {}
+
 impl languages::Files for Files<'_> {
     /// Relative to the file with the directive.
     fn include(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
@@ -75,20 +75,16 @@ impl languages::Files for Files<'_> {
 
     /// Beside the file that names it: a path, or the name of a resource without an extension.
     fn base(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
-        let is_file = |name: &str| {
-            let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
-            extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+        let names = match BasePlace::of(name) {
+            BasePlace::Artifact(_) => {
+                return Err(
+                    "it is an artifact in a registry; write its resource into a file".to_owned()
+                );
+            }
+            BasePlace::File => return self.include(name, from),
+            BasePlace::Beside(names) => names,
         };
-        if name.starts_with("oci://") {
-            return Err(
-                "it is an artifact in a registry; write its resource into a file".to_owned()
-            );
-        }
-        if name.contains('/') || is_file(name) {
-            return self.include(name, from);
-        }
         let directory = from.map_or(self.policy, Path::new).parent().unwrap_or(Path::new(""));
-        let names = EXTENSIONS.map(|extension| format!("{name}.{extension}"));
         let full = |name: &String| self.directory.join(directory).join(name);
         let found: Vec<&String> =
             names.iter().filter(|name| full(name).symlink_metadata().is_ok()).collect();

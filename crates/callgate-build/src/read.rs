@@ -4,6 +4,10 @@ use crate::files::Files;
 use crate::format::Format;
 use crate::policy::Policy;
 use callgate::emit::EmitError;
+use callgate::source::{
+    Filter, FilterContent, Messages, SourceContent, SourceFormat, SourceText, Stack, Wording,
+    read_with,
+};
 use callgate::{Arch, compile};
 use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
@@ -11,7 +15,7 @@ use callgate_bpf::syscalls::KernelVersion;
 use callgate_codegen::Weights;
 use callgate_core::policy::Policy as Rules;
 use callgate_formats::host_of;
-use callgate_formats::languages::{Input, ReadFilter, ReadSource, Reading, ReadingOption, Text};
+use callgate_formats::languages::{Reading, ReadingOption};
 use callgate_trace::counts;
 
 /// A policy that was read.
@@ -22,6 +26,16 @@ pub(crate) struct Read {
     /// How often syscalls occur according to the policy.
     pub(crate) weights: Option<Weights>,
 }
+
+/// The words of build scripts.
+const WORDING: &Wording = &Wording {
+    give_format: "give its format as the option `format`",
+    no_parts: [
+        "a policy in this format has no parts with names",
+        "omit the option `part`, which is for resources of Kubernetes and threads of Firecracker",
+    ],
+    ..*Wording::REQUEST
+};
 
 /// Reads the text of a policy for these architectures, of which there is at least one.
 pub(crate) fn read(
@@ -37,47 +51,50 @@ pub(crate) fn read(
         let message = Diagnostic::error(None, "no architecture is given");
         return Err(message.help("give at least one").into());
     };
-    let language = format.0;
-    let identity = files.identity(&policy.path);
-    let texts = [Text::of(text)];
-    let input = Input {
-        name: language.given_name(),
-        part: policy.part.as_deref(),
-        identity: Some(&identity),
-        ..Input::of(&texts)
+    let reading = Reading {
+        arches: arches.to_vec(),
+        kernel: Some(policy.kernel.unwrap_or(OLDEST)),
+        caps: policy.caps,
+        strict: policy.strict,
+        choosing: choose_part,
+        ..Reading::new(machine)
     };
-    let mut read = |kernel| -> Result<ReadSource, Diagnostics> {
-        let reading = Reading {
-            arches: arches.to_vec(),
-            kernel: Some(kernel),
-            caps: policy.caps,
-            strict: policy.strict,
-            choosing: choose_part,
-            ..Reading::new(machine)
-        };
-        (language.language().read)(&input, &reading, files).map_err(|errors| {
-            let diagnostics = errors.into_vec().into_iter().map(|message| message.diagnostic);
-            diagnostics.collect::<Vec<Diagnostic>>().into()
-        })
+    let mut source = SourceText {
+        name: policy.shown(),
+        format: Some(SourceFormat::Policy(format.0)),
+        part: policy.part.clone(),
+        identity: Some(files.identity(&policy.path)),
+        wording: WORDING,
+        ..SourceText::new(SourceContent::Text(text.to_owned()), reading)
     };
-    let source = read(policy.kernel.unwrap_or(OLDEST))?;
-    let policies = |source: &ReadSource| -> Vec<Rules> {
-        source.filters.iter().map(|filter| filter.profile.policy.clone()).collect()
+    let mut warnings = Messages::new();
+    let mut read = |source: &SourceText, warnings: &mut Messages| {
+        read_with(source, files, warnings)
+            .map_err(|errors| -> Diagnostics { diagnostics(errors).into() })
     };
+    let stack = read(&source, &mut warnings)?;
     // Without a kernel version, the policy must mean the same for all.
-    if policy.kernel.is_none()
-        && language.has_option(ReadingOption::Kernel)
-        && policies(&read(NEWEST)?) != policies(&source)
-    {
-        let message = "the profile depends on the kernel version, which is not given";
-        let help = "give the oldest kernel on which the program runs, as the option `kernel`";
-        return Err(Diagnostic::error(None, message).help(help).into());
+    if policy.kernel.is_none() && format.0.has_option(ReadingOption::Kernel) {
+        source.reading.kernel = Some(NEWEST);
+        let newest = read(&source, &mut Messages::new())?;
+        let policies = |stack: &Stack| -> Vec<Option<Rules>> {
+            stack.filters.iter().map(|filter| filter.policy().cloned()).collect()
+        };
+        if policies(&newest) != policies(&stack) {
+            let message = "the profile depends on the kernel version, which is not given";
+            let help = "give the oldest kernel on which the program runs, as the option `kernel`";
+            return Err(Diagnostic::error(None, message).help(help).into());
+        }
     }
-    let warnings = source.warnings.into_iter().map(|message| message.diagnostic).collect();
-    let Some(ReadFilter { profile, weights, .. }) = source.filters.into_iter().next() else {
+    let filter = stack.filters.into_iter().next();
+    let Some(Filter { content: FilterContent::Policy(rules), flags, weights, .. }) = filter else {
         return Err(Diagnostic::error(None, "the policy has no filter").into());
     };
-    Ok(Read { rules: profile.policy, flags: profile.flags, warnings, weights })
+    Ok(Read { rules: *rules, flags, warnings: diagnostics(warnings), weights })
+}
+
+fn diagnostics(messages: Messages) -> Vec<Diagnostic> {
+    messages.into_iter().map(|message| message.diagnostic).collect()
 }
 
 /// The help for a file with several parts.

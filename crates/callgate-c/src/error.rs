@@ -28,7 +28,7 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
     fn new(status: Status, diagnostic: Diagnostic) -> Failure {
-        Failure { status, messages: vec![Message { source: None, diagnostic }], errno: 0 }
+        Failure { status, messages: vec![Message::of_request(diagnostic)], errno: 0 }
     }
 
     /// An argument of the function is wrong.
@@ -127,7 +127,7 @@ impl List {
             texts.push(text);
             address
         };
-        let item = |Message { source, diagnostic }: Message| CDiagnostic {
+        let item = |Message { source, diagnostic, .. }: Message| CDiagnostic {
             source: text(source.as_deref().unwrap_or_default()),
             message: text(&diagnostic.message),
             help: text(&diagnostic.help),

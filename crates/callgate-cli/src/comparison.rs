@@ -13,7 +13,7 @@ use crate::differences::{self, Shown, Titles};
 use crate::options::{OptionsOfA, OptionsOfB, SourceOptions, TextFormat, native_arch, parse_u32};
 use crate::output;
 use crate::report::{self, Failure, Result};
-use crate::source::{Filter, Source, Stack};
+use crate::source::{Combine, Filter, Source, Stack};
 use crate::text::printable;
 use callgate_requests::differences::{Compared, Differences};
 use callgate_requests::json::Json;

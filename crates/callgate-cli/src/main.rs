@@ -42,7 +42,6 @@ mod smt2;
 mod source;
 mod stopwatch;
 mod text;
-mod verdict;
 
 use std::process::ExitCode;
 

@@ -15,6 +15,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 use callgate_bpf::diagnostic::{Diagnostic, Help, Severity};
+use callgate_requests::source::{Message, Messages};
 
 use crate::advice;
 use crate::text::printable;
@@ -81,20 +82,6 @@ impl Failure {
         self.messages.first().map_or("", |first| &first.message)
     }
 
-    /// The line of the first message, if it has a position.
-    pub(crate) fn line(&self) -> Option<u32> {
-        Some(self.messages.first()?.position?.line)
-    }
-
-    /// The same failure with other messages.
-    pub(crate) fn map(
-        mut self,
-        change: impl FnOnce(Vec<Diagnostic>) -> Vec<Diagnostic>,
-    ) -> Failure {
-        self.messages = change(self.messages).into_iter().map(advice::worded).collect();
-        self
-    }
-
     /// Adds to the help of the last message.
     pub(crate) fn more_help(mut self, more: &str) -> Failure {
         if let Some(last) = self.messages.last_mut() {
@@ -131,6 +118,34 @@ impl Failure {
 impl From<Diagnostic> for Failure {
     fn from(message: Diagnostic) -> Failure {
         Failure::of_messages(None, vec![message])
+    }
+}
+
+impl From<Messages> for Failure {
+    /// The messages about the last source that has any; prints those about the sources before.
+    fn from(mut messages: Messages) -> Failure {
+        let origin = messages.last().and_then(|last| last.source.clone());
+        let others = messages.iter().rposition(|one| one.source != origin).map_or(0, |at| at + 1);
+        let own = messages.split_off(others);
+        print_all(&messages);
+        let is_multiline = own.iter().any(|one| one.is_multiline);
+        let messages = own.into_iter().map(|one| one.diagnostic).collect();
+        Failure { is_multiline, ..Failure::of_messages(origin, messages) }
+    }
+}
+
+/// Runs a function and prints the warnings that it adds.
+pub(crate) fn warning<T>(run: impl FnOnce(&mut Messages) -> T) -> T {
+    let mut warnings = Messages::new();
+    let result = run(&mut warnings);
+    print_all(&warnings);
+    result
+}
+
+/// Prints messages, each with its source.
+fn print_all(messages: &[Message]) {
+    for Message { source, diagnostic, .. } in messages {
+        print(source.as_deref(), diagnostic);
     }
 }
 

@@ -43,20 +43,11 @@ impl Smt2Option {
     }
 }
 
-impl source::Stack {
-    /// The stack as a side of a comparison.
-    pub(crate) fn side(&self) -> Side<'_> {
-        let filters = self.filters.iter().map(source::Filter::for_smt2).collect();
-        Side { name: &self.name, filters }
-    }
-}
-
-impl source::Filter {
-    /// The filter for the translation.
-    pub(crate) fn for_smt2(&self) -> Filter<'_> {
-        match &self.content {
-            FilterContent::Profile(profile) => Filter::Policy(&profile.policy),
-            FilterContent::Program { program, .. } => Filter::Program(program),
-        }
-    }
+/// Filters on top of each other as a side of a comparison.
+pub(crate) fn side<'a>(name: &'a str, filters: &'a [source::Filter]) -> Side<'a> {
+    let filter = |filter: &'a source::Filter| match &filter.content {
+        FilterContent::Policy(policy) => Filter::Policy(policy),
+        FilterContent::Program(program, _) => Filter::Program(program),
+    };
+    Side { name, filters: filters.iter().map(filter).collect() }
 }

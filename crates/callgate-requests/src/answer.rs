@@ -43,7 +43,7 @@ fn result(request: &str, warnings: &mut Messages) -> Result<Json, Messages> {
 }
 
 fn of_request(diagnostics: Vec<Diagnostic>) -> Messages {
-    diagnostics.into_iter().map(|diagnostic| Message { source: None, diagnostic }).collect()
+    diagnostics.into_iter().map(Message::of_request).collect()
 }
 
 fn message_json(message: &Message) -> Json {

@@ -83,7 +83,7 @@ impl Report {
         };
         Report::new(&stack.name, &filters, &stack.arches(), text.as_slice(), choice).map_err(
             |error| match error.kind() {
-                ErrorKind::Compile(error) => Message::failed(&stack.name, error),
+                ErrorKind::Compile(error) => stack.failed(error),
                 _ => Message::all(&stack.name, [Diagnostic::error(None, error.to_string())]),
             },
         )

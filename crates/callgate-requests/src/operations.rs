@@ -8,7 +8,7 @@ use callgate::{Arch, Endian, explain, sets};
 use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::{Diagnostic, Help};
 use callgate_codegen::{Weights, query};
-use callgate_core::diagram::{Budget, DiagramError, Func, Store};
+use callgate_core::diagram::{DiagramError, Func, Store};
 use callgate_core::{LongProgram, MAX_INSNS, RawInsn, is_constant_allow};
 use callgate_trace::counts::{self, ReadCounts};
 
@@ -19,13 +19,11 @@ use crate::json::Json;
 use crate::recording::recording;
 use crate::request::{Call, Compiling, Operation, Request};
 use crate::source::{
-    Filter, FilterContent as Content, Message, Messages, SourceText, Stack, read, socket_filter,
+    Filter, FilterContent as Content, Message, Messages, PROMPT, SourceText, Stack, read,
+    socket_filter,
 };
 use crate::template::variables_json;
 use crate::{lint, syscall};
-
-/// The budget for arbitrary programs, and for merging: as that of the command.
-const PROMPT: Budget = Budget { nodes: 800_000, steps: 4_000_000 };
 
 /// Executes a request; adds warnings.
 ///
@@ -150,7 +148,7 @@ pub(crate) fn templated(
     warnings: &mut Messages,
 ) -> Result<(Stack, CompiledTemplate), Messages> {
     let stack = read(source, warnings)?;
-    let [Filter { name, content: Content::Policy(policy), arches, weights, .. }] =
+    let [filter @ Filter { name, content: Content::Policy(policy), arches, weights, .. }] =
         stack.filters.as_slice()
     else {
         return Err(failed(&stack.name, "only a single policy has variables", "compile it"));
@@ -158,7 +156,7 @@ pub(crate) fn templated(
     let strict = source.reading.strict;
     let options = options(compiling, arches, weights.as_ref(), strict, warnings)?;
     let compiled = compile::compile_template(policy, &options);
-    let compiled = compiled.map_err(|error| Message::failed(name, &error))?;
+    let compiled = compiled.map_err(|error| filter.failed(&error))?;
     warnings.extend(Message::all(name, compiled.cache_warning().as_slice()));
     Ok((stack, compiled))
 }
@@ -189,7 +187,7 @@ pub(crate) fn merged(
     for source in sources {
         filters.extend(read(source, warnings)?.filters);
     }
-    let stack = Stack { name: "the stack".to_owned(), filters };
+    let stack = Stack::of_filters(filters);
     let strict = sources.iter().any(|source| source.reading.strict);
     let options = options(compiling, &stack.arches(), None, strict, warnings)?;
     let merged = stack.merge(&Options { budget: PROMPT, ..options })?;
@@ -202,7 +200,7 @@ fn optimize(
     warnings: &mut Messages,
 ) -> Result<Json, Messages> {
     let stack = read(source, warnings)?;
-    let [Filter { name, content: Content::Program(program, endian), arches, flags, .. }] =
+    let [filter @ Filter { name, content: Content::Program(program, endian), arches, flags, .. }] =
         stack.filters.as_slice()
     else {
         let help = "compile it, which also optimizes";
@@ -212,7 +210,7 @@ fn optimize(
     let options = Options { budget: PROMPT, ..options };
     let optimized = optimize::optimize(program, *endian, arches, &options);
     let optimized: Optimized = optimized.map_err(|error| match program.len() <= MAX_INSNS {
-        true => Message::failed(name, &error),
+        true => filter.failed(&error),
         false => failed(
             name,
             format!(
@@ -245,7 +243,7 @@ fn explain_source(
 ) -> Result<Json, Messages> {
     let stack = read(source, warnings)?;
     let mut store = Store::default();
-    let root = stack.diagram(&mut store)?;
+    let root = stack.combined_diagram(&mut store, warnings)?;
     let mut explained = explain::explain(&store, root, &stack.arches());
     if !syscalls.is_empty() {
         keep_only(&mut explained, syscalls).map_err(|error| Message::all(&stack.name, [error]))?;
@@ -273,7 +271,8 @@ impl Compared {
         let (a, b) = (read(a, warnings)?, read(b, warnings)?);
         b.check_byte_order(&a)?;
         let mut store = Store::default();
-        let (a, b) = (a.diagram(&mut store)?, b.diagram(&mut store)?);
+        let (a, b) =
+            (a.combined_diagram(&mut store, warnings)?, b.combined_diagram(&mut store, warnings)?);
         let whole = [a, b];
         let mut read = |name, func| {
             let read = arguments.read(&mut store, func);
@@ -313,8 +312,7 @@ fn simulate(
     let socket = |errors| socket_filter(source).map_or(errors, |error| vec![error]);
     let stack = read(source, warnings).map_err(socket)?;
     let arch = call.arch_among(&stack.arches(), machine);
-    let data =
-        call.data(arch).map_err(|error| vec![Message { source: None, diagnostic: error }])?;
+    let data = call.data(arch).map_err(|error| vec![Message::of_request(error)])?;
     let program: LongProgram = match stack.filters.as_slice() {
         [Filter { content: Content::Program(program, _), .. }] => program.clone(),
         _ => compiled(&stack, source, compiling, warnings)?.program.into(),

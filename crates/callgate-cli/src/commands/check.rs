@@ -19,7 +19,7 @@ use crate::outcome::colored;
 use crate::output::{self, wrap};
 use crate::recordings::{self, NamedRecording, RecordingOptions};
 use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Source, Stack};
+use crate::source::{BUILT_IN, Combine, Source, Stack};
 use crate::text::{counted, grouped, printable};
 use callgate_requests::explanation::verdict_json;
 use callgate_requests::json::Json;

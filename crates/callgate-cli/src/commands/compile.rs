@@ -11,8 +11,8 @@ use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
 use crate::options::ArchParser;
 use crate::report::{self, Failure, Result};
-use crate::smt2::Smt2Option;
-use crate::source::{BUILT_IN, Filter};
+use crate::smt2::{Smt2Option, side};
+use crate::source::{BUILT_IN, Compile, Filter};
 use crate::stopwatch::Stopwatch;
 
 /// Compile a filter into a BPF program and prove that both are equivalent
@@ -75,22 +75,22 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
     let mut stopwatch = Stopwatch::start();
     let GeneratingOptions { compiling, emitting, .. } = &args.generating;
     let compiled = filter.compile_timed(compiling, emitting.has_figures(), &mut stopwatch)?;
-    let source = Side { name: &filter.name, filters: vec![filter.for_smt2()] };
+    let source = side(&filter.name, std::slice::from_ref(&filter));
     let program = Side {
         name: "the compiled program",
         filters: vec![smt::Filter::Program(&compiled.program)],
     };
     args.smt2.write(filter.endian(), &source, &program)?;
-    let arches = filter.arches();
+    let arches = &filter.arches;
     let proof = "the program is equivalent to the source";
     args.generating.emitting.deliver(Generated {
         program: &compiled.program,
         template: None,
         source: ("source", filter.name.as_str().into()),
-        arches: &arches,
+        arches,
         endian: filter.endian(),
-        flags: filter.flags(),
-        figures: Figures::of(&compiled.stats, &stopwatch, &[&filter.name], &arches, proof),
+        flags: filter.flags,
+        figures: Figures::of(&compiled.stats, &stopwatch, &[&filter.name], arches, proof),
     })
 }
 
@@ -98,20 +98,20 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
 fn run_with_variables(filter: &Filter, args: &CompileArgs) -> Result<u8> {
     let mut stopwatch = Stopwatch::start();
     let compiled = filter.compile_template(&args.generating.compiling, &mut stopwatch)?;
-    let source = Side { name: &filter.name, filters: vec![filter.for_smt2()] };
+    let source = side(&filter.name, std::slice::from_ref(filter));
     let template = &compiled.template;
     report::warn_all(&filter.name, compiled.cache_warning().as_slice());
     let program = smt::Filter::Template(template);
     let program = Side { name: "the compiled program", filters: vec![program] };
     args.smt2.write(filter.endian(), &source, &program)?;
-    let arches = filter.arches();
+    let arches = &filter.arches;
     args.generating.emitting.deliver(Generated {
         program: template.program(),
         template: Some(template),
         source: ("source", filter.name.as_str().into()),
-        arches: &arches,
+        arches,
         endian: filter.endian(),
-        flags: filter.flags(),
-        figures: Figures::of_template(&compiled.stats, &stopwatch, &[&filter.name], &arches),
+        flags: filter.flags,
+        figures: Figures::of_template(&compiled.stats, &stopwatch, &[&filter.name], arches),
     })
 }

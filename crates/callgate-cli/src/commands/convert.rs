@@ -128,7 +128,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
         );
     }
     let mut store = Store::new(PROMPT);
-    let mut source = stack.to_convert(&mut store)?;
+    let mut source = report::warning(|warnings| stack.to_convert(&mut store, warnings))?;
     let mut numbers = None;
     if let Some(form) = args.list {
         let listed = form.apply(&mut store, source.own, &stack.arches());

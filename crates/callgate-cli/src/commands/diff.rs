@@ -6,7 +6,7 @@ use callgate_codegen::query;
 use crate::comparison::{ComparisonArgs, Remarks};
 use crate::differences::Titles;
 use crate::report::{Failure, Result};
-use crate::smt2::Smt2Option;
+use crate::smt2::{Smt2Option, side};
 
 /// Compare two filters and print syscalls on which they differ
 #[derive(Debug, clap::Args)]
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
             .help("omit the syscalls or --smt2"));
     }
     // Before the MTBDDs, which may exceed their budget: the solver does not need them.
-    args.smt2.write(a.endian(), &a.side(), &b.side())?;
+    args.smt2.write(a.endian(), &side(&a.name, &a.filters), &side(&b.name, &b.filters))?;
     let mut functions = args.comparison.functions(&a, &b, Arguments::Filter)?;
     let all = query::differences(&functions.store, functions.a, functions.b, usize::MAX)
         .map_err(|error| Failure::new(error.to_string()))?;

@@ -2,14 +2,14 @@
 
 use std::ffi::OsString;
 
-use callgate::{Arch, Endian};
+use callgate::Endian;
 use callgate_bpf::disasm::Dialect;
 use callgate_core::LongProgram;
 use clap::{ValueEnum, ValueHint};
 
 use crate::options::{CompileOptions, Format, SourceOptions};
 use crate::report::Result;
-use crate::source::{BUILT_IN, Filter, Source};
+use crate::source::{BUILT_IN, Compile, Filter, Source};
 use crate::{emit, output};
 use callgate_requests::json::Json;
 
@@ -83,9 +83,7 @@ pub(crate) fn run(args: &DisasmArgs) -> Result<u8> {
     let filter = Source::parse(&args.source)?.read_to_compile(&args.reading)?;
     let program = filter.code(&args.compiling)?;
     output::print(&match args.format {
-        Format::Text => {
-            emit::text(&program, args.dialect.into(), filter.endian(), &filter.arches())
-        }
+        Format::Text => emit::text(&program, args.dialect.into(), filter.endian(), &filter.arches),
         Format::Json => json(&program, &filter),
     })?;
     Ok(0)
@@ -108,7 +106,7 @@ fn json(program: &LongProgram, filter: &Filter) -> String {
     });
     let value = Json::Object(vec![
         ("source", filter.name.as_str().into()),
-        ("arches", Json::array(filter.arches().into_iter().map(Arch::name))),
+        ("arches", Json::array(filter.arches.iter().map(|arch| arch.name()))),
         ("endian", endian.into()),
         ("insns", Json::array(insns)),
     ]);

@@ -19,7 +19,6 @@ use crate::options::{Format, NATIVE_ENDIAN, PROMPT, SourceOptions, parse_u32};
 use crate::output::{self, Directory};
 use crate::report::{Failure, Result};
 use crate::source;
-use crate::stopwatch::Stopwatch;
 use crate::text::{counted, printable};
 use callgate_requests::json::Json;
 use callgate_requests::source::arches_in;
@@ -169,9 +168,8 @@ fn merged(pid: u32, dump: &Dump) -> Result<ShownProgram> {
     let stack = source::stack_of(pid, dump, &SourceOptions::default())?;
     let arches = stack.arches();
     let options = Options { budget: PROMPT, ..Options::default() };
-    let (merged, stack) =
-        source::merge(&stack.filters, &arches, &options, &mut Stopwatch::start())?;
-    let flags = Some(stack.flags());
+    let merged = stack.merge(&options)?;
+    let flags = stack.members().ok().map(|members| members.flags());
     Ok(ShownProgram { index: None, program: merged.compiled.program.into(), arches, flags })
 }
 

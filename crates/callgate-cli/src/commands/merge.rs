@@ -7,8 +7,9 @@ use clap::ValueHint;
 use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
 use crate::report::{self, Result};
-use crate::source;
+use crate::source::Stack;
 use crate::stopwatch::Stopwatch;
+use callgate_bpf::FilterFlags;
 use callgate_requests::json::Json;
 
 /// Merge filters that are installed on top of each other into one program
@@ -43,11 +44,12 @@ pub(crate) struct MergeArgs {
 }
 
 pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
-    let filters = args.generating.read_all(&args.sources)?;
-    let arches = source::arches(&filters);
+    let stack = Stack::of_filters(args.generating.read_all(&args.sources)?);
+    let (filters, arches) = (&stack.filters, stack.arches());
     let options = args.generating.compiler(&arches)?;
     let mut stopwatch = Stopwatch::start();
-    let (merged, stack) = source::merge(&filters, &arches, &options, &mut stopwatch)?;
+    let merged = stack.merge_observed(&options, &mut |phase| stopwatch.note(phase))?;
+    let flags = stack.members().map_or(FilterFlags::NONE, |members| members.flags());
     if let [only] = filters.as_slice() {
         report::warn_about(
             &only.name,
@@ -56,7 +58,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
         );
     }
     let flags: Vec<String> =
-        stack.flags().each().map(|(_, name, _)| format!("SECCOMP_FILTER_FLAG_{name}")).collect();
+        flags.each().map(|(_, name, _)| format!("SECCOMP_FILTER_FLAG_{name}")).collect();
     if !flags.is_empty() {
         report::warn(
             format!("the filters have flags that are not part of a program: {}", flags.join(", ")),

@@ -12,7 +12,7 @@ use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
 use crate::list_form;
 use crate::report::{self, Failure, Result};
-use crate::source::{self, Filter, FilterContent};
+use crate::source::{Filter, FilterContent};
 use crate::stopwatch::Stopwatch;
 use callgate_requests::json::Json;
 
@@ -49,16 +49,17 @@ pub(crate) struct OptimizeArgs {
 
 pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
     let filter = args.generating.read(&args.source)?;
-    let FilterContent::Program { program, endian, arches } = &filter.content else {
+    let FilterContent::Program(program, endian) = &filter.content else {
         return Err(Failure::about(&filter.name, "this is a profile, not a BPF program")
             .help("compile it with `callgate compile`, which also optimizes"));
     };
+    let arches = &filter.arches;
     let options = args.generating.compiler(arches)?;
     let mut stopwatch = Stopwatch::start();
     let observe = &mut |phase| stopwatch.note(phase);
     let optimized = optimize::optimize_observed(program, *endian, arches, &options, observe);
     let optimized = optimized.map_err(|error| {
-        let failed = source::failed(&filter.name, &error);
+        let failed = Failure::from(filter.failed(&error));
         if program.len() <= MAX_INSNS {
             return failed;
         }
@@ -85,7 +86,7 @@ pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
         source: ("source", filter.name.as_str().into()),
         arches,
         endian: *endian,
-        flags: filter.flags(),
+        flags: filter.flags,
         figures: figures(&optimized, &stopwatch, &filter),
     })
 }
@@ -100,7 +101,7 @@ fn figures(optimized: &Optimized, stopwatch: &Stopwatch, filter: &Filter) -> Fig
     let expected = change(mean(before.expected_insns), mean(after.expected_insns));
     let cached = change(before.constant_allow.to_string(), after.constant_allow.to_string());
     let insns = change(before.insns.to_string(), after.insns.to_string());
-    let mut figures = Figures::about(&[&filter.name], &filter.arches());
+    let mut figures = Figures::about(&[&filter.name], &filter.arches);
     figures.add("insns", after.insns, "instructions", insns);
     let expected = match after.expected_insns {
         Some(_) => format!("{expected} instructions per syscall (weighted mean)"),
@@ -146,7 +147,7 @@ fn figures(optimized: &Optimized, stopwatch: &Stopwatch, filter: &Filter) -> Fig
 fn list_lengths(filter: &Filter) -> Option<String> {
     let mut store = Store::default();
     let func = filter.diagram(&mut store).ok()?;
-    let arches: Vec<_> = filter.arches().into_iter().take(1).collect();
+    let arches: Vec<_> = filter.arches.iter().copied().take(1).collect();
     let explained = explain(&store, func, &arches);
     explained.arches.first().and_then(list_form::lengths)
 }

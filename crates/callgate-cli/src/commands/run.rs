@@ -12,7 +12,7 @@ use clap::ValueHint;
 
 use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Filter, Source};
+use crate::source::{BUILT_IN, Compile, Filter, Source};
 use crate::{hints, signals};
 
 /// Run a command under a filter
@@ -49,7 +49,7 @@ pub(crate) struct RunArgs {
 
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let filter = Source::parse(&args.source)?.read_to_compile(&args.reading)?;
-    let program = filter.program(&args.compiling)?;
+    let program = filter.kernel_program(&args.compiling)?;
     let command = Command::find(&args.command)
         .map_err(|error| {
             let failure = Failure::new(error.to_string()).status(error.exit_status());
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
 
 /// The flags of the source, without those that need a listener; warns about these.
 fn flags(filter: &Filter) -> FilterFlags {
-    let wanted = filter.flags();
+    let wanted = filter.flags;
     if wanted.contains(FilterFlags::WAIT_KILLABLE_RECV) {
         report::warn_about(
             &filter.name,
@@ -91,8 +91,8 @@ fn check_that_a_command_can_run(filter: &Filter, program: &Program) -> Result<()
         )
         .help("--arch selects the architecture for which a source is read"));
     }
-    if !filter.arches().iter().any(|other| other.token() == arch.token()) {
-        let arches: Vec<&str> = filter.arches().iter().map(|arch| arch.name()).collect();
+    if !filter.arches.iter().any(|other| other.token() == arch.token()) {
+        let arches: Vec<&str> = filter.arches.iter().map(|arch| arch.name()).collect();
         report::warn_about(
             &filter.name,
             format!("this filter is for {}, not for {arch}", arches.join(", ")),

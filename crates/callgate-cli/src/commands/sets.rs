@@ -5,13 +5,13 @@ use std::ffi::OsString;
 
 use callgate::Verdict;
 use callgate::sets::Operation;
+use callgate_requests::source::parse_denial;
 use clap::ValueHint;
 
 use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
 use crate::report::{self, Result};
 use crate::stopwatch::Stopwatch;
-use crate::verdict::parse_denial;
 use callgate_requests::json::Json;
 
 /// Combine filters into one that permits what all of them permit
@@ -115,14 +115,16 @@ impl SetArgs {
         {
             options.weights = weights.clone();
         }
-        for (_, name, _) in first.flags().each() {
+        for (_, name, _) in first.flags.each() {
             report::warn_about(
                 &first.name,
                 format!("SECCOMP_FILTER_FLAG_{name} is not part of a program"),
                 "install the resulting program with this flag",
             );
         }
-        let compiled = combination.compile(&options, &mut |phase| stopwatch.note(phase))?;
+        let observe = &mut |phase| stopwatch.note(phase);
+        let compiled =
+            report::warning(|warnings| combination.compile(&options, observe, warnings))?;
         let (names, arches) = (combination.names(), combination.arches());
         let proof = "the program is equivalent to the combined filters";
         self.generating.emitting.deliver(Generated {
@@ -131,7 +133,7 @@ impl SetArgs {
             source: ("sources", Json::array(names.iter().copied())),
             arches,
             endian: combination.endian(),
-            flags: first.flags(),
+            flags: first.flags,
             figures: Figures::of(&compiled.stats, &stopwatch, &names, arches, proof),
         })
     }

@@ -8,7 +8,7 @@ use callgate_core::template::Template;
 
 use crate::generating::GeneratingOptions;
 use crate::report::{self, Failure, Result};
-use crate::source::Source;
+use crate::source::{Compile, Source};
 use crate::stopwatch::Stopwatch;
 
 /// The program for a target.
@@ -33,13 +33,13 @@ pub(super) fn run(source: &OsStr, generating: &GeneratingOptions, targets: &[Arc
             return Err(Failure::about(&filter.name, "--target is for policies")
                 .help("give the policy; a program and a combination are for their own architectures (--arch)"));
         }
-        if flags.is_some_and(|flags| flags != filter.flags()) {
+        if flags.is_some_and(|flags| flags != filter.flags) {
             return Err(Failure::about(
                 &filter.name,
                 format!("the filter for {target} has other flags than that for {}", targets[0]),
             ));
         }
-        flags = Some(filter.flags());
+        flags = Some(filter.flags);
         let mut stopwatch = Stopwatch::start();
         let code = if filter.has_variables() {
             let compiled = filter.compile_template(&generating.compiling, &mut stopwatch)?;
@@ -50,7 +50,7 @@ pub(super) fn run(source: &OsStr, generating: &GeneratingOptions, targets: &[Arc
                 filter.compile_timed(&generating.compiling, false, &mut stopwatch)?.program.into(),
             )
         };
-        compiled.push((*target, filter.arches(), code));
+        compiled.push((*target, filter.arches, code));
     }
     let programs: Vec<TargetProgram<'_>> = compiled
         .iter()

@@ -14,7 +14,7 @@ use super::record::{MethodArg, RecordedCommand, RecordedWords, warn_about};
 use crate::options::{Format, SourceOptions};
 use crate::output::{self, NewFile};
 use crate::report::{self, Failure, Result};
-use crate::source::Source;
+use crate::source::{Combine, Source};
 
 /// Run a command without a filter, and list the syscalls that a filter would deny
 #[derive(Debug, clap::Args)]

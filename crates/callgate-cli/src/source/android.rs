@@ -10,16 +10,13 @@ use std::path::{Path, PathBuf};
 
 use callgate_formats::android::{self, FilterKind, ListFile};
 use callgate_formats::languages::LanguageId;
+use callgate_requests::source::{NamedText, SourceContent, SourceFormat};
 
-use super::filter::Filter;
 use super::format::ANDROID;
-use super::named_text::{NamedText, check_texts};
+use super::loaded::Loaded;
 use super::place::{MAX_BYTES, Place};
-use super::policy::PolicySource;
-use super::recognize::check_encoding;
-use super::referenced::{Referenced, read_referenced};
+use super::referenced::{Referenced, named_text, read_referenced};
 use super::tree::Tree;
-use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
 
 /// Help for lists that are not UTF-8.
@@ -49,13 +46,8 @@ impl AndroidSource {
         (!path.is_empty()).then_some(AndroidSource { place, filter })
     }
 
-    /// Reads the filter. Prints warnings.
-    pub(super) fn read(&self, options: &SourceOptions) -> Result<Filter> {
-        self.load()?.read(options)
-    }
-
     /// Reads the files.
-    pub(super) fn load(&self) -> Result<Lists> {
+    pub(super) fn load(&self) -> Result<Loaded> {
         if let Place::File(path) = &self.place
             && path.is_dir()
         {
@@ -73,15 +65,12 @@ impl AndroidSource {
     }
 }
 
-fn load_list(place: &Place, bytes: Vec<u8>) -> Result<Lists> {
-    check_encoding(place, &bytes)?;
-    let text = place.text(bytes, UTF8_HELP)?;
-    let name = place.name();
-    let texts = vec![NamedText::of(name.clone(), text)];
-    Ok(Lists { name, place: place.clone(), filter: "", texts })
+fn load_list(place: &Place, bytes: Vec<u8>) -> Result<Loaded> {
+    let format = Some(SourceFormat::Policy(LanguageId::of(&android::LANGUAGE)));
+    Ok(Loaded { format, ..Loaded::at(place, SourceContent::File(bytes)) })
 }
 
-fn load_directory(directory: &Path, filter: Option<&str>) -> Result<Lists> {
+fn load_directory(directory: &Path, filter: Option<&str>) -> Result<Loaded> {
     let kind = kind(directory, filter)?;
     let mut texts = Vec::new();
     let tree = Tree::of(&Place::File(directory.to_owned()));
@@ -96,14 +85,16 @@ fn load_directory(directory: &Path, filter: Option<&str>) -> Result<Lists> {
                 format!("the lists together are larger than {} MiB, the limit", MAX_BYTES >> 20);
             return Err(Failure::about(directory.display().to_string(), what).help(DIRECTORY_HELP));
         }
-        let text = NamedText::of_bytes(path.display().to_string(), bytes, UTF8_HELP)?;
-        let refusal = tree.refusal_of(&path);
+        let text = named_text(path.display().to_string(), bytes, UTF8_HELP)?;
+        let refusal = tree.refusal_of_text(&path);
         texts.push(NamedText { refusal, role: file.kind.name(), ..text });
     }
     let name = directory.display().to_string();
     let name = if kind.name().is_empty() { name } else { format!("{name}#{}", kind.name()) };
-    let place = Place::File(directory.to_owned());
-    Ok(Lists { name, place, filter: kind.name(), texts })
+    let place = Some(Place::File(directory.to_owned()));
+    let part = Some(kind.name()).filter(|name| !name.is_empty()).map(str::to_owned);
+    let loaded = Loaded::of_texts(name, LanguageId::of(&android::LANGUAGE), texts);
+    Ok(Loaded { place, part, ..loaded })
 }
 
 /// The filter with a name, or the only one of Android 8.
@@ -156,31 +147,6 @@ fn find(directory: &Path, kind: FilterKind, file: &ListFile) -> Result<Option<Pa
         (None, None) if file.is_optional => Ok(None),
         (None, None) => Err(about(format!("missing {name}, a list of the filter {}", kind.name()))
             .help(DIRECTORY_HELP)),
-    }
-}
-
-/// The lists of a filter.
-#[derive(Clone, Debug)]
-pub(super) struct Lists {
-    name: String,
-    place: Place,
-    /// The name of the filter; empty for the only one.
-    filter: &'static str,
-    /// The texts, each with its kind as its role.
-    pub(super) texts: Vec<NamedText>,
-}
-
-impl Lists {
-    /// Reads the filter. Prints warnings.
-    pub(super) fn read(&self, options: &SourceOptions) -> Result<Filter> {
-        check_texts(&self.texts, options)?;
-        let source = PolicySource {
-            language: LanguageId::of(&android::LANGUAGE),
-            place: Some(&self.place),
-            name: self.name.clone(),
-            part: Some(self.filter).filter(|filter| !filter.is_empty()),
-        };
-        source.read(&self.texts, options)?.into_filter()
     }
 }
 

@@ -3,15 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use callgate_formats::oci::Included;
+use callgate_requests::source::BasePlace;
 
 use super::included::{directory, included};
 use super::place::Place;
 use super::tree::Tree;
 use crate::options::SourceOptions;
 use crate::text::printable;
-
-/// The extensions of files with resources.
-const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// Reads the file of a base profile.
 pub(super) fn base(
@@ -23,14 +21,6 @@ pub(super) fn base(
     let strict = options.strict;
     if let Some(path) = options.base_file(name, from.is_none()) {
         return included(path, strict);
-    }
-    if let Some(artifact) = name.strip_prefix("oci://") {
-        return Err(format!(
-            "it is an artifact in a registry; pull it, for example with `oras pull {0}`, and give its file: \
-             --base {1}=FILE",
-            printable(artifact),
-            printable(name)
-        ));
     }
     let option = match from {
         None => "--base FILE".to_owned(),
@@ -46,11 +36,18 @@ pub(super) fn base(
     };
     let directory = directory(place, from);
     let of = |path: &str| directory.join(path).components().collect::<PathBuf>();
-    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
-    if name.contains('/') || extension.is_some_and(|extension| EXTENSIONS.contains(&extension)) {
-        return beside(&of(name));
-    }
-    let paths = EXTENSIONS.map(|extension| of(&format!("{name}.{extension}")));
+    let paths = match BasePlace::of(name) {
+        BasePlace::Artifact(artifact) => {
+            return Err(format!(
+                "it is an artifact in a registry; pull it, for example with `oras pull {0}`, and give its file: \
+                 --base {1}=FILE",
+                printable(artifact),
+                printable(name)
+            ));
+        }
+        BasePlace::File => return beside(&of(name)),
+        BasePlace::Beside(names) => names.map(|name| of(&name)),
+    };
     let found: Vec<&PathBuf> =
         paths.iter().filter(|path| path.symlink_metadata().is_ok()).collect();
     let shown = |path: &Path| printable(&path.display().to_string()).to_string();

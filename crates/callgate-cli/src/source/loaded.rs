@@ -1,37 +1,36 @@
 //! Sources with their texts in memory, which can be edited and read again.
 
 use callgate_formats::languages::LanguageId;
-use callgate_formats::{android, systemd};
-use callgate_requests::source::SourceFormat;
+use callgate_formats::systemd;
+use callgate_requests::source::{
+    AnyFilter, BUILT_IN, NamedText, SourceContent, SourceFormat, SourceText, Stack, Texts,
+};
 
-use super::android::Lists;
-use super::detect::detect;
-use super::named::{Source, SourceKind, checked, read_detectable, read_detected};
-use super::named_text::NamedText;
-use super::part::PartSource;
+use super::filter::WORDING;
+use super::loader::FilesOnDisk;
+use super::named::{Source, SourceKind, checked, read_detectable};
 use super::place::Place;
-use super::read::{BUILT_IN, read_stack as read_in};
-use super::stack::Stack;
-use super::unit::UnitSource;
 use crate::options::SourceOptions;
 use crate::report::Result;
 
 /// A source whose own files were read. Files that it includes are read again each time.
 #[derive(Clone, Debug)]
-pub(crate) struct LoadedSource(Loaded, Source);
+pub(crate) struct LoadedSource {
+    source: Source,
+    /// `None` for sources that are read from others: processes and combinations.
+    loaded: Option<Loaded>,
+}
 
+/// The content of a source.
 #[derive(Clone, Debug)]
-enum Loaded {
-    /// One file.
-    File { place: Place, format: SourceFormat, is_detected: bool, bytes: Vec<u8> },
-    /// A part of a file.
-    Part { part: PartSource, format: SourceFormat, bytes: Vec<u8> },
-    /// A unit with its drop-ins.
-    Unit { unit: UnitSource, texts: Vec<NamedText> },
-    /// Lists of Android.
-    Android(Lists),
-    /// A source without a text.
-    Other(Source),
+pub(super) struct Loaded {
+    pub(super) name: String,
+    pub(super) content: SourceContent,
+    /// Where it is; `None` for a text on the command line.
+    pub(super) place: Option<Place>,
+    /// The given format.
+    pub(super) format: Option<SourceFormat>,
+    pub(super) part: Option<String>,
 }
 
 /// A text of a source.
@@ -49,100 +48,154 @@ pub(crate) struct Text<'a> {
     pub(crate) text: &'a str,
 }
 
+impl Loaded {
+    /// Content with a name that is not at a place.
+    pub(super) fn of(name: String, content: SourceContent) -> Loaded {
+        Loaded { name, content, place: None, format: None, part: None }
+    }
+
+    /// Texts that are read together.
+    pub(super) fn of_texts(name: String, language: LanguageId, texts: Vec<NamedText>) -> Loaded {
+        Loaded::of(name, SourceContent::Texts(Texts { language, texts, are_files: true }))
+    }
+
+    /// A file with this content.
+    pub(super) fn at(place: &Place, content: SourceContent) -> Loaded {
+        Loaded { place: Some(place.clone()), ..Loaded::of(place.name(), content) }
+    }
+
+    /// A file whose format is detected.
+    fn detectable(place: &Place) -> Result<Loaded> {
+        let bytes = read_detectable(place)?;
+        let text = std::str::from_utf8(&bytes).ok().filter(|text| systemd::is_unit(text));
+        Ok(match text {
+            Some(text) => {
+                let texts = vec![NamedText::of(place.name(), text, systemd::FILE)];
+                let language = LanguageId::of(&systemd::LANGUAGE);
+                let place = Some(place.clone());
+                let name = place.as_ref().map_or_else(String::new, Place::name);
+                Loaded { place, ..Loaded::of_texts(name, language, texts) }
+            }
+            None => Loaded::at(place, SourceContent::File(bytes)),
+        })
+    }
+
+    /// The source for the library.
+    pub(super) fn text(&self, options: &SourceOptions) -> Result<SourceText> {
+        Ok(SourceText {
+            name: self.name.clone(),
+            format: self.format,
+            part: self.part.clone(),
+            identity: self.place.as_ref().and_then(Place::identity),
+            values: options.values(),
+            ignores_values: true,
+            keeps_warnings: options.keeps_warnings,
+            wording: WORDING,
+            ..SourceText::new(self.content.clone(), options.reading()?)
+        })
+    }
+
+    /// Reads the filters. Prints warnings.
+    pub(super) fn read(&self, options: &SourceOptions) -> Result<Stack> {
+        let text = self.text(options)?;
+        let mut stack = FilesOnDisk::of(self.place.as_ref(), options).read(&text)?;
+        if let (Some(part), SourceContent::File(_)) = (&self.part, &self.content) {
+            stack.name = format!("{}#{part}", self.name);
+            if let [only] = stack.filters.as_mut_slice() {
+                only.name.clone_from(&stack.name);
+            }
+        }
+        Ok(stack)
+    }
+}
+
+impl Loaded {
+    /// Reads filters or a socket filter. Prints warnings.
+    pub(super) fn read_any(&self, options: &SourceOptions, packets: bool) -> Result<AnyFilter> {
+        FilesOnDisk::of(self.place.as_ref(), options).read_any(&self.text(options)?, packets)
+    }
+}
+
 impl Source {
     /// Reads the files of the source.
     pub(crate) fn load(&self) -> Result<LoadedSource> {
-        let loaded = match &self.kind {
-            SourceKind::At { place, format: Some(format) } => Loaded::File {
-                place: place.clone(),
-                format: *format,
-                is_detected: false,
-                bytes: place.read()?,
-            },
-            SourceKind::At { place, format: None } => {
-                let bytes = read_detectable(place)?;
-                match UnitSource::of_content(place, &bytes) {
-                    Some(unit) => Loaded::Unit { texts: unit.load()?, unit },
-                    None => Loaded::File {
-                        place: place.clone(),
-                        format: detect(place, &bytes),
-                        is_detected: true,
-                        bytes,
-                    },
-                }
+        Ok(LoadedSource { source: self.clone(), loaded: self.content()? })
+    }
+
+    /// The content of the source; `None` for processes and combinations.
+    pub(super) fn content(&self) -> Result<Option<Loaded>> {
+        Ok(Some(match &self.kind {
+            SourceKind::Combined(_) | SourceKind::Process(_) => return Ok(None),
+            SourceKind::BuiltIn => {
+                let name = BUILT_IN.to_owned();
+                Loaded::of(name.clone(), SourceContent::Preset(name))
             }
-            SourceKind::Part(part) => {
-                let bytes = part.place.read()?;
-                Loaded::Part { part: part.clone(), format: part.detect(&bytes)?, bytes }
+            SourceKind::Preset(preset) => {
+                Loaded::of(preset.name(), SourceContent::Preset(preset.0.to_owned()))
             }
-            SourceKind::Unit(unit) => Loaded::Unit { texts: unit.load()?, unit: unit.clone() },
-            SourceKind::Android(lists) => Loaded::Android(lists.load()?),
-            _ => Loaded::Other(self.clone()),
-        };
-        Ok(LoadedSource(loaded, self.clone()))
+            SourceKind::At { place, format: None } => Loaded::detectable(place)?,
+            SourceKind::At { place, format } => {
+                Loaded { format: *format, ..Loaded::at(place, SourceContent::File(place.read()?)) }
+            }
+            SourceKind::Part(part) => part.load()?,
+            SourceKind::Unit(unit) => unit.load()?,
+            SourceKind::Android(lists) => lists.load()?,
+        }))
     }
 }
 
 impl LoadedSource {
     /// Reads the filters. Prints warnings.
     pub(crate) fn read(&self, options: &SourceOptions) -> Result<Stack> {
-        self.1.check_place(options)?;
-        let stack = match &self.0 {
-            Loaded::File { place, format, is_detected: true, bytes } => {
-                read_detected(place, *format, bytes.clone(), options)?
+        match &self.loaded {
+            None => self.source.read(options),
+            Some(loaded) => {
+                self.source.check_place(options)?;
+                Ok(checked(loaded.read(options)?, options))
             }
-            Loaded::File { place, format, bytes, .. } => {
-                read_in(place, *format, bytes.clone(), options)?
-            }
-            Loaded::Part { part, format, bytes } => {
-                Stack::of(part.read_bytes(*format, bytes.clone(), options)?)
-            }
-            Loaded::Unit { unit, texts } => unit.read_texts(texts, options)?,
-            Loaded::Android(lists) => Stack::of(lists.read(options)?),
-            Loaded::Other(source) => return source.read(options),
-        };
-        Ok(checked(stack, options))
+        }
     }
 
     /// Whether only this machine has it: the filters of a process.
     pub(crate) fn is_of_machine(&self) -> bool {
-        matches!(&self.0, Loaded::Other(source) if matches!(source.kind, SourceKind::Process(_)))
+        matches!(self.source.kind, SourceKind::Process(_))
+    }
+
+    /// The format of a source that is one file.
+    fn format(&self) -> Option<SourceFormat> {
+        let loaded = self.loaded.as_ref()?;
+        match &loaded.content {
+            SourceContent::File(bytes) => {
+                let detect = || SourceFormat::of_file(&loaded.name, bytes);
+                Some(loaded.format.unwrap_or_else(detect))
+            }
+            _ => None,
+        }
     }
 
     /// Its texts in the languages that can be edited.
-    pub(crate) fn texts<'a>(&'a self) -> Vec<Text<'a>> {
-        match &self.0 {
-            Loaded::File { place, format, bytes, .. }
-            | Loaded::Part { part: PartSource { place, .. }, format, bytes } => {
-                let language = format.language().filter(|one| one.language().editor.is_some());
+    pub(crate) fn texts(&self) -> Vec<Text<'_>> {
+        let Some(loaded) = &self.loaded else { return Vec::new() };
+        match &loaded.content {
+            SourceContent::File(bytes) => {
+                let language = self.format().and_then(SourceFormat::language);
+                let language = language.filter(|one| one.language().editor.is_some());
                 let text = std::str::from_utf8(bytes).ok().zip(language);
-                let text = text.map(|(text, language)| of(language, 0, place.name(), text, ""));
+                let text = text.map(|(text, language)| of(language, 0, &loaded.name, text, ""));
                 text.into_iter().collect()
             }
-            Loaded::Unit { texts, .. } => named(texts, LanguageId::of(&systemd::LANGUAGE)),
-            Loaded::Android(lists) => named(&lists.texts, LanguageId::of(&android::LANGUAGE)),
-            Loaded::Other(_) => Vec::new(),
+            SourceContent::Texts(Texts { language, texts, .. }) => {
+                let language = LanguageId::of(language.language());
+                let texts = texts.iter().enumerate();
+                texts.map(|(at, one)| of(language, at, &one.name, &one.text, one.role)).collect()
+            }
+            _ => Vec::new(),
         }
     }
 
     /// What to do to allow the syscall with this name, for a source without a text that can be changed.
     pub(crate) fn without_text(&self, name: &str) -> Option<String> {
-        let source = match &self.0 {
-            Loaded::Other(source) => source,
-            Loaded::File { format: SourceFormat::Policy(language), .. }
-                if language.language().editor.is_none() =>
-            {
-                let what = language.language().what;
-                return Some(format!("{what} is not changed by the command; change it by hand"));
-            }
-            _ if self.texts().is_empty() => {
-                let program =
-                    "it has no rules to change; change the profile from which it was made";
-                return Some(program.to_owned());
-            }
-            _ => return None,
-        };
-        Some(match &source.kind {
+        Some(match &self.source.kind {
             SourceKind::BuiltIn => format!(
                 "the profile is built in; '{BUILT_IN} + {name}' is a source that allows {name} as well"
             ),
@@ -156,41 +209,43 @@ impl LoadedSource {
                 "a process keeps its filters; change the profile from which they were made, and restart it"
                     .to_owned()
             }
-            _ => return None,
+            _ => match self.format().and_then(SourceFormat::language) {
+                Some(language) if language.language().editor.is_none() => {
+                    let what = language.language().what;
+                    format!("{what} is not changed by the command; change it by hand")
+                }
+                _ if self.texts().is_empty() => {
+                    "it has no rules to change; change the profile from which it was made".to_owned()
+                }
+                _ => return None,
+            },
         })
     }
 
     /// The source with another text at an index.
     pub(crate) fn with_text(&self, index: usize, text: String) -> LoadedSource {
         let mut changed = self.clone();
-        match &mut changed.0 {
-            Loaded::File { bytes, .. } | Loaded::Part { bytes, .. } => {
-                *bytes = text.into_bytes();
-            }
-            Loaded::Unit { texts, .. } | Loaded::Android(Lists { texts, .. }) => {
+        match changed.loaded.as_mut().map(|loaded| &mut loaded.content) {
+            Some(SourceContent::File(bytes)) => *bytes = text.into_bytes(),
+            Some(SourceContent::Texts(Texts { texts, .. })) => {
                 if let Some(own) = texts.get_mut(index) {
                     own.text = text;
                 }
             }
-            Loaded::Other(_) => {}
+            _ => {}
         }
         changed
     }
 }
 
-/// The texts of a source with several.
-fn named(texts: &[NamedText], language: LanguageId) -> Vec<Text<'_>> {
-    let texts = texts.iter().enumerate();
-    texts.map(|(index, one)| of(language, index, one.name.clone(), &one.text, one.role)).collect()
-}
-
 fn of<'t>(
     language: LanguageId,
     index: usize,
-    name: String,
+    name: &str,
     text: &'t str,
     role: &'static str,
 ) -> Text<'t> {
     let names_files = language.language().editor.as_ref().is_some_and(|one| one.names_files);
+    let name = name.to_owned();
     Text { index, file: names_files.then(|| name.clone()), name, language, role, text }
 }

@@ -23,36 +23,33 @@
 
 mod android;
 mod base;
-mod detect;
 mod expression;
 mod filter;
 mod format;
 mod included;
 mod loaded;
+mod loader;
 mod named;
-mod named_text;
 mod part;
 mod place;
-mod policy;
 mod preset;
 mod process;
 mod read;
 mod read_ahead;
-mod recognize;
 mod referenced;
 mod socket;
 mod stack;
 mod tree;
 mod unit;
-mod violations;
 
-pub(crate) use expression::Combination;
-pub(crate) use filter::{Filter, FilterContent, failed};
+pub(crate) use callgate_requests::source::{
+    BUILT_IN, Combination, Filter, FilterContent, SocketFilter, Stack,
+};
+pub(crate) use filter::{Compile, failed};
 pub(crate) use loaded::{LoadedSource, Text};
 pub(crate) use named::Source;
 pub(crate) use place::Place;
 pub(crate) use process::{dump, stack_of};
-pub(crate) use read::{BUILT_IN, read_text};
-pub(crate) use socket::{AnyFilter, AnyFilterOptions, SocketFilter};
-pub(crate) use stack::{Stack, arches, merge};
-pub(crate) use violations::not_a_program;
+pub(crate) use read::{not_a_program, read_text};
+pub(crate) use socket::{AnyFilter, AnyFilterOptions};
+pub(crate) use stack::Combine;

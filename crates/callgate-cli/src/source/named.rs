@@ -8,20 +8,19 @@ use callgate::sets::Operation;
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::syscalls;
 use callgate_formats::languages::LanguageId;
-use callgate_requests::source::{SourceFormat, ambiguous};
+use callgate_requests::source::{
+    BUILT_IN, Combination, Expression, Filter, Kinds, SourceFormat, Stack,
+};
 
 use super::android::AndroidSource;
-use super::detect::{check_not_empty, detect, explain_detected};
-use super::expression::{Combination, SourceExpression};
-use super::filter::{Filter, warn_about_options};
+use super::expression::{combine, detect, of_operands, to_filter};
+use super::filter::{WORDING, warn_about_options};
 use super::format::{ANDROID, PRESET, PROCESS, UNIT, is_word, unknown_format};
 use super::part::PartSource;
 use super::place::Place;
 use super::preset::PresetSource;
 use super::process::ProcessSource;
-use super::read::{BUILT_IN, built_in, read_stack as read_in};
-use super::recognize::explain_input;
-use super::stack::Stack;
+use super::stack::into_filter;
 use super::tree::Tree;
 use super::unit::UnitSource;
 use crate::options::SourceOptions;
@@ -37,7 +36,7 @@ pub(crate) struct Source {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SourceKind {
     BuiltIn,
-    Combined(SourceExpression<Source>),
+    Combined(Expression<Source>),
     Preset(PresetSource),
     Process(ProcessSource),
     Unit(UnitSource),
@@ -52,7 +51,7 @@ impl Source {
         if text == BUILT_IN {
             return Ok(Source { kind: SourceKind::BuiltIn });
         }
-        if let Some(expression) = SourceExpression::detect(text, Source::parse) {
+        if let Some(expression) = detect(text) {
             let expression = expression?;
             if expression.sources().filter(|source| source.is_stdin()).count() > 1 {
                 return Err(Failure::new("standard input can be read only once")
@@ -121,7 +120,7 @@ impl Source {
     }
 
     /// Reads the filters to show what they do. Warns about the sources, but not about options.
-    fn read_or_unrestricted(&self, options: &SourceOptions) -> Result<Stack> {
+    pub(super) fn read_or_unrestricted(&self, options: &SourceOptions) -> Result<Stack> {
         match &self.kind {
             SourceKind::Process(process) => process.read_or_unrestricted(options),
             _ => self.read_stack(options),
@@ -147,7 +146,7 @@ impl Source {
     /// Reads a filter to compile it; merges a stack into one program. A process without filters
     /// is an error. Prints warnings.
     pub(crate) fn read_to_compile(&self, options: &SourceOptions) -> Result<Filter> {
-        checked(self.read_stack(options)?, options).into_filter()
+        into_filter(checked(self.read_stack(options)?, options))
     }
 
     /// Reads two sources with the same options and with `own` ones, which take precedence, after the end of their names.
@@ -183,14 +182,14 @@ impl Source {
     ) -> Result<(Stack, Stack)> {
         warn_about_options(a.filters.iter().chain(&b.filters), options);
         for (stack, (suffix, own)) in [&a, &b].into_iter().zip(own) {
-            own.warn_about_unused(suffix, Filter::kinds(&stack.filters));
+            own.warn_about_unused(suffix, Kinds::of(&stack.filters));
         }
         if a.endian() != b.endian() {
             return Err(Failure::new(format!(
                 "{} and {} are for machines with different byte orders, so no syscall reaches both",
                 a.name, b.name
             ))
-            .help("choose one machine with --arch, or the byte order of a program with --endian"));
+            .help(WORDING.one_byte_order));
         }
         Ok((a, b))
     }
@@ -201,9 +200,8 @@ impl Source {
         operands: &[OsString],
         options: &SourceOptions,
     ) -> Result<Combination> {
-        let expression = SourceExpression::of_operands(operation, operands, Source::parse)?;
-        let combination =
-            expression.load(|source: &Source| source.read_stack(options)?.into_filter())?;
+        let expression = of_operands(operation, operands)?;
+        let combination = combine(&expression, |source| into_filter(source.read_stack(options)?))?;
         warn_about_options(combination.filters(), options);
         Ok(combination)
     }
@@ -247,62 +245,25 @@ impl Source {
 
     /// Reads the filters; a process without filters is an error. Warns about the sources, but not about options.
     pub(super) fn read_stack(&self, options: &SourceOptions) -> Result<Stack> {
-        let filter = |source: &Source| source.read_stack(options)?.into_filter();
         self.check_place(options)?;
         match &self.kind {
-            SourceKind::Preset(preset) => preset.read(options).map(Stack::of),
             SourceKind::Process(process) => process.read(options),
-            SourceKind::Unit(unit) => unit.read(options),
             SourceKind::Combined(expression) => {
-                expression.load(filter)?.into_filter().map(Stack::of)
+                let filter = |source: &Source| into_filter(source.read_stack(options)?);
+                to_filter(combine(expression, filter)?).map(Stack::of)
             }
-            SourceKind::Part(part) => part.read(options).map(Stack::of),
-            SourceKind::Android(lists) => lists.read(options).map(Stack::of),
-            SourceKind::At { place, format: None } => {
-                let bytes = read_detectable(place)?;
-                match UnitSource::of_content(place, &bytes) {
-                    Some(unit) => unit.read(options),
-                    None => read_detected(place, detect(place, &bytes), bytes, options),
-                }
-            }
-            SourceKind::BuiltIn => built_in(options).map(Stack::of),
-            SourceKind::At { place, format: Some(format) } => {
-                read_in(place, *format, place.read()?, options)
-            }
+            _ => match self.content()? {
+                Some(loaded) => loaded.read(options),
+                None => Err(Failure::new("a source was not read")),
+            },
         }
     }
 }
 
 /// A stack that was read with these options. Prints warnings about them.
-pub(super) fn checked(mut stack: Stack, options: &SourceOptions) -> Stack {
-    for filter in &mut stack.filters {
-        filter.strict = options.strict;
-    }
+pub(super) fn checked(stack: Stack, options: &SourceOptions) -> Stack {
     warn_about_options(&stack.filters, options);
     stack
-}
-
-/// Reads an input in a detected format.
-pub(super) fn read_detected(
-    place: &Place,
-    format: SourceFormat,
-    bytes: Vec<u8>,
-    options: &SourceOptions,
-) -> Result<Stack> {
-    check_ambiguous(place, format, &bytes)?;
-    // A failure is rare, but the message about it needs the bytes.
-    read_in(place, format, bytes.clone(), options).map_err(|failure| {
-        explain_input(explain_detected(failure, format, &bytes), place, &bytes, options)
-    })
-}
-
-/// An error for a text that is in two formats, of which one was detected.
-pub(super) fn check_ambiguous(place: &Place, format: SourceFormat, bytes: &[u8]) -> Result<()> {
-    let advice = "choose the profile (oci:FILE) or the program (bpftext:FILE)";
-    match ambiguous(format, bytes, advice) {
-        Some(error) => Err(Failure::of(place.name(), vec![error])),
-        None => Ok(()),
-    }
 }
 
 /// Reads an input whose format will be detected.
@@ -315,9 +276,7 @@ pub(super) fn read_detectable(place: &Place) -> Result<Vec<u8>> {
         return Err(Failure::about(name, "no such file")
             .help(format!("{name} is a syscall; give a SOURCE before it, such as {BUILT_IN}")));
     }
-    let bytes = place.read().map_err(|failure| explain_missing(failure, place))?;
-    check_not_empty(place, &bytes)?;
-    Ok(bytes)
+    place.read().map_err(|failure| explain_missing(failure, place))
 }
 
 /// The most files of a directory with which a missing one is compared.

@@ -9,14 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use callgate_formats::languages::Parts;
-use callgate_requests::source::SourceFormat;
+use callgate_requests::source::{SourceContent, SourceFormat};
 
-use super::detect::{check_not_empty, detect};
-use super::filter::Filter;
+use super::loaded::Loaded;
 use super::place::Place;
-use super::policy::read_policy;
-use crate::options::SourceOptions;
-use crate::report::{Failure, Result};
+use crate::report::Result;
 
 /// A part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,39 +45,11 @@ impl PartSource {
         is_part.then_some(PartSource { place, format, name })
     }
 
-    /// Reads the filter. Prints warnings.
-    pub(super) fn read(&self, options: &SourceOptions) -> Result<Filter> {
-        let bytes = self.place.read()?;
-        self.read_bytes(self.detect(&bytes)?, bytes, options)
-    }
-
-    /// The format of the file with this content.
-    pub(super) fn detect(&self, bytes: &[u8]) -> Result<SourceFormat> {
-        match self.format {
-            Some(format) => Ok(format),
-            None => {
-                check_not_empty(&self.place, bytes)?;
-                Ok(detect(&self.place, bytes))
-            }
-        }
-    }
-
-    /// Reads the filter from the content of the file. Prints warnings.
-    pub(super) fn read_bytes(
-        &self,
-        format: SourceFormat,
-        bytes: Vec<u8>,
-        options: &SourceOptions,
-    ) -> Result<Filter> {
-        let name = self.name.as_deref();
-        match format {
-            SourceFormat::Policy(language) if language.language().parts != Parts::None => {
-                read_policy((&self.place, language), bytes, name, options)?.into_filter()
-            }
-            _ => Err(Failure::about(self.place.name(), "the file has no parts with names").help(
-                "#NAME is for Kubernetes resources, threads of Firecracker and filters of Android (android:)",
-            )),
-        }
+    /// Reads the file.
+    pub(super) fn load(&self) -> Result<Loaded> {
+        let PartSource { place, format, name } = self;
+        let loaded = Loaded::at(place, SourceContent::File(place.read()?));
+        Ok(Loaded { format: *format, part: name.clone(), ..loaded })
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use callgate_bpf::diagnostic::{Diagnostic, Position};
+use callgate_requests::source::utf8;
 use callgate_trace::read::TextPart;
 
 use super::read_ahead::{ReadAhead, ReadPart};
@@ -31,6 +31,9 @@ pub(crate) enum Place {
 }
 
 impl Place {
+    /// The name of standard input in messages.
+    pub(super) const STDIN: &str = "<stdin>";
+
     /// A file, or standard input for `-`.
     pub(crate) fn of_path(path: &Path) -> Place {
         if path.as_os_str() == "-" { Place::Stdin } else { Place::File(path.to_owned()) }
@@ -39,7 +42,7 @@ impl Place {
     /// The name in messages.
     pub(crate) fn name(&self) -> String {
         match self {
-            Place::Stdin => "<stdin>".to_owned(),
+            Place::Stdin => Place::STDIN.to_owned(),
             Place::File(path) => path.display().to_string(),
         }
     }
@@ -159,14 +162,10 @@ impl Place {
 
     /// Converts bytes to text; `help` is for bytes that are not UTF-8.
     pub(crate) fn text(&self, bytes: Vec<u8>, help: &str) -> Result<String> {
-        String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            let valid = String::from_utf8_lossy(error.as_bytes().get(..at).unwrap_or_default());
-            let position = Position::of(&valid, valid.len());
-            let message = format!("the input is not text: invalid UTF-8 at byte {at}");
-            let message = Diagnostic::error(Some(position), message).help(help);
-            Failure::of(self.name(), vec![message])
-        })
+        match utf8(&bytes, "the input is not text: ", help) {
+            Ok(text) => Ok(text.to_owned()),
+            Err(error) => Err(Failure::of(self.name(), vec![error])),
+        }
     }
 
     pub(crate) fn unreadable(&self, error: &io::Error) -> Failure {

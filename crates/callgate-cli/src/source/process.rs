@@ -5,9 +5,10 @@ use callgate_bpf::FilterFlags;
 use callgate_core::{Insn, Op, Program};
 use callgate_formats::abis;
 use callgate_linux::Dump;
+use callgate_requests::source::{Filter, Stack};
 
-use super::filter::{Filter, FilterContent};
-use super::stack::Stack;
+use super::filter::WORDING;
+use super::filter::program_filter;
 use crate::options::{NATIVE_ENDIAN, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
 use crate::text::counted;
@@ -66,9 +67,8 @@ impl ProcessSource {
         };
         let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)])
             .map_err(|error| Failure::about(self.name(), error.to_string()))?;
-        let content =
-            FilterContent::Program { program: program.into(), endian: NATIVE_ENDIAN, arches };
-        Ok(Stack::of(Filter::new(self.name(), content)))
+        let filter = Filter::of_program(self.name(), program.into(), NATIVE_ENDIAN, arches);
+        Ok(Stack::of(filter.of_caller(WORDING, options.strict)))
     }
 
     /// Its filters, or one of them; `None` if the thread has none, and all are asked for.
@@ -96,7 +96,7 @@ impl ProcessSource {
         })
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         match self.filter {
             None => format!("pid:{}", self.pid),
             Some(filter) => format!("pid:{}/{filter}", self.pid),
@@ -119,9 +119,10 @@ pub(crate) fn dump(pid: u32, name: &str) -> Result<Dump> {
 pub(crate) fn stack_of(pid: u32, dump: &Dump, options: &SourceOptions) -> Result<Stack> {
     let filters = dump.filters.iter().enumerate().map(|(at, installed)| {
         let (name, program) = (format!("pid:{pid}/{at}"), installed.program.clone());
-        let filter = Filter::of_program(name, program.into(), NATIVE_ENDIAN, options)?;
+        let mut filter = program_filter(name, program.into(), options)?;
         let log = installed.flags.is_some_and(|flags| flags.contains(FilterFlags::LOG));
-        Ok(Filter { installed: if log { FilterFlags::LOG } else { FilterFlags::NONE }, ..filter })
+        filter.flags = if log { FilterFlags::LOG } else { FilterFlags::NONE };
+        Ok(filter)
     });
     Ok(Stack { name: format!("pid:{pid}"), filters: filters.collect::<Result<_>>()? })
 }

@@ -8,7 +8,10 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use callgate_requests::source::{NamedText, utf8};
+
 use crate::inputs;
+use crate::report::Failure;
 use crate::text::printable;
 
 /// The content of a file.
@@ -37,6 +40,14 @@ pub(super) fn read_referenced(path: &Path, most: u64) -> Result<Referenced, Stri
         return Err(format!("{} is larger than {} MiB, the limit", printable(&name), most >> 20));
     }
     Ok(Referenced { bytes, identity: identity(&metadata) })
+}
+
+/// The text of a file that must be UTF-8; `help` is for one that is not.
+pub(super) fn named_text(name: String, bytes: Vec<u8>, help: &str) -> Result<NamedText, Failure> {
+    match utf8(&bytes, "", help) {
+        Ok(text) => Ok(NamedText::of(&name, text, "")),
+        Err(error) => Err(Failure::of(name, vec![error])),
+    }
 }
 
 /// Tells a file from all other files: device and inode.

@@ -8,6 +8,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use callgate_bpf::diagnostic::Diagnostic;
+
 use super::place::Place;
 use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
@@ -89,6 +91,12 @@ impl Tree {
     /// The message of --strict about a file that exists, but is not in the tree.
     pub(super) fn refusal_of(&self, path: &Path) -> Option<String> {
         (!self.contains(path) && path.exists()).then(|| self.refusal(path))
+    }
+
+    /// The same for a text of the source.
+    pub(super) fn refusal_of_text(&self, path: &Path) -> Option<Diagnostic> {
+        let refusal = Diagnostic::error(None, self.refusal_of(path)?);
+        Some(refusal.help("put a copy of the file into the tree"))
     }
 
     fn refusal(&self, path: &Path) -> String {

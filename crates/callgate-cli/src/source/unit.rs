@@ -13,14 +13,12 @@ use std::path::{Path, PathBuf};
 use callgate_bpf::syscalls;
 use callgate_formats::languages::LanguageId;
 use callgate_formats::systemd;
+use callgate_requests::source::{NamedText, SourceContent, Texts};
 
-use super::named_text::{NamedText, check_texts};
+use super::loaded::Loaded;
 use super::place::{MAX_BYTES, Place};
-use super::policy::PolicySource;
-use super::referenced::{Referenced, read_referenced};
-use super::stack::Stack;
+use super::referenced::{Referenced, named_text, read_referenced};
 use super::tree::Tree;
-use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
 use crate::text::counted;
 
@@ -40,8 +38,6 @@ pub(super) enum UnitSource {
     Text(String),
     /// A unit file, or a directory of drop-ins.
     At(Place),
-    /// The content of a file that is a unit, though its name does not tell.
-    Content { place: Place, text: String },
 }
 
 impl UnitSource {
@@ -76,13 +72,6 @@ impl UnitSource {
         systemd::section_of(name).map(|_| UnitSource::At(Place::of_path(path)))
     }
 
-    /// A unit by its content: the first line that is not a comment is the header of a section, or all lines are directives.
-    pub(super) fn of_content(place: &Place, bytes: &[u8]) -> Option<UnitSource> {
-        let text = std::str::from_utf8(bytes).ok()?;
-        let (place, text) = (place.clone(), text.to_owned());
-        systemd::is_unit(&text).then_some(UnitSource::Content { place, text })
-    }
-
     pub(super) fn is_stdin(&self) -> bool {
         self.place() == Some(&Place::Stdin)
     }
@@ -91,7 +80,7 @@ impl UnitSource {
     pub(super) fn place(&self) -> Option<&Place> {
         match self {
             UnitSource::Text(_) => None,
-            UnitSource::At(place) | UnitSource::Content { place, .. } => Some(place),
+            UnitSource::At(place) => Some(place),
         }
     }
 
@@ -105,26 +94,23 @@ impl UnitSource {
         }
     }
 
-    /// Reads the unit into the filters that systemd installs. Prints warnings.
-    pub(super) fn read(&self, options: &SourceOptions) -> Result<Stack> {
-        self.read_texts(&self.load()?, options)
-    }
-
     /// The texts of the unit and its drop-ins.
-    pub(super) fn load(&self) -> Result<Vec<NamedText>> {
-        let one = |text: &str, role: &'static str| {
-            vec![NamedText { role, ..NamedText::of(self.name(), text.to_owned()) }]
-        };
+    pub(super) fn load(&self) -> Result<Loaded> {
+        let (name, language) = (self.name(), LanguageId::of(&systemd::LANGUAGE));
         match self {
-            UnitSource::Text(text) if text.contains('=') => Ok(one(text, "")),
-            UnitSource::Text(text) => Ok(one(text, systemd::VALUES)),
-            UnitSource::Content { text, .. } => Ok(one(text, systemd::FILE)),
+            UnitSource::Text(text) => {
+                let role = if text.contains('=') { "" } else { systemd::VALUES };
+                let texts = vec![NamedText::of(&name, text, role)];
+                // Lines that are given as such need no header.
+                let language = LanguageId::of_name(&systemd::LANGUAGE, 0);
+                let texts = Texts { language, texts, are_files: false };
+                Ok(Loaded::of(name, SourceContent::Texts(texts)))
+            }
             UnitSource::At(place) => {
-                let name = place.name();
-                systemd::check_unit_name(&name).map_err(|error| Failure::of(name, vec![error]))?;
+                systemd::check_unit_name(&name).map_err(|error| Failure::of(&name, vec![error]))?;
                 let mut texts = read_files(place).map_err(|failure| self.explain(failure))?;
                 texts.iter_mut().for_each(|text| text.role = systemd::FILE);
-                Ok(texts)
+                Ok(Loaded { place: Some(place.clone()), ..Loaded::of_texts(name, language, texts) })
             }
         }
     }
@@ -137,24 +123,8 @@ impl UnitSource {
                 let more = if text.chars().nth(MAX_NAME).is_some() { "…" } else { "" };
                 format!("systemd:{short}{more}")
             }
-            UnitSource::Content { place, .. } | UnitSource::At(place) => place.name(),
+            UnitSource::At(place) => place.name(),
         }
-    }
-
-    /// Reads the unit from its texts. Prints warnings.
-    pub(super) fn read_texts(&self, texts: &[NamedText], options: &SourceOptions) -> Result<Stack> {
-        check_texts(texts, options)?;
-        let source = PolicySource {
-            language: match self {
-                // Lines that are given as such need no header.
-                UnitSource::Text(_) => LanguageId::of_name(&systemd::LANGUAGE, 0),
-                _ => LanguageId::of(&systemd::LANGUAGE),
-            },
-            place: self.place(),
-            name: self.name(),
-            part: None,
-        };
-        source.read(texts, options)
     }
 }
 
@@ -227,7 +197,7 @@ fn add_drop_ins(directories: &[PathBuf], tree: &Tree, texts: &mut Vec<NamedText>
     }
     let mut bytes: u64 = texts.iter().map(|one| one.text.len() as u64).sum();
     for path in found.into_values() {
-        let text = NamedText { refusal: tree.refusal_of(&path), ..read_drop_in(&path)? };
+        let text = NamedText { refusal: tree.refusal_of_text(&path), ..read_drop_in(&path)? };
         bytes += text.text.len() as u64;
         if bytes > MAX_BYTES {
             let message =
@@ -253,12 +223,12 @@ fn read_drop_in(path: &Path) -> Result<NamedText> {
     let Referenced { bytes, .. } = read_referenced(path, MAX_BYTES).map_err(|why| {
         Failure::new(why).help("make it readable, or remove it from the directory")
     })?;
-    NamedText::of_bytes(name, bytes, UTF8_HELP)
+    named_text(name, bytes, UTF8_HELP)
 }
 
 /// Reads a file that must be UTF-8.
 fn read_text(place: &Place) -> Result<NamedText> {
-    NamedText::of_bytes(place.name(), place.read()?, UTF8_HELP)
+    named_text(place.name(), place.read()?, UTF8_HELP)
 }
 
 #[cfg(test)]
@@ -282,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_header_of_a_section_begins_a_unit() {
-        let is_unit = |text: &str| UnitSource::of_content(&Place::Stdin, text.as_bytes()).is_some();
+        let is_unit = systemd::is_unit;
         for unit in ["[Service]", "\u{feff}# x\n; y\n\n [Unit] \r\nA=b", "[X-Own]\n"] {
             assert!(is_unit(unit), "{unit}");
         }

@@ -43,7 +43,7 @@ impl<'s> Analysis<'s> {
         check_variables(&stack)?;
         let (arches, endian) = (stack.arches(), stack.endian());
         let mut store = Store::default();
-        let root = stack.diagram(&mut store)?;
+        let root = stack.combined_diagram(&mut store, warnings)?;
         let explanation = explain::explain(&store, root, &arches);
         let weights = own_weights(&stack).cloned().unwrap_or_else(Weights::uniform);
         let compiled = stack.compile(&Options { weights, ..Options::default() });
@@ -152,7 +152,7 @@ impl Figures {
 /// The format in which the source was read.
 fn format(analysis: &Analysis<'_>) -> &'static str {
     let Some(text) = analysis.text() else { return "preset" };
-    let format = analysis.source.format_of(text);
+    let format = analysis.source.format_of(text.as_bytes());
     match format.language().map(LanguageId::language) {
         // Which runtime reads it is not known.
         Some(language) if language.names.len() > 1 && analysis.source.format.is_none() => {

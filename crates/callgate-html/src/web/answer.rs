@@ -35,7 +35,7 @@ enum Answer {
 
 fn answered(request: &str, warnings: &mut Messages) -> Result<Answer, Messages> {
     let of_request = |errors: Vec<Diagnostic>| -> Messages {
-        let message = |diagnostic| Message { source: None, diagnostic };
+        let message = Message::of_request;
         errors.into_iter().map(message).collect()
     };
     if request.len() > MAX_REQUEST {

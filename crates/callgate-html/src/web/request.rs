@@ -127,7 +127,7 @@ fn source(node: &Node<'_>) -> Read<SourceText> {
     // Fields have texts only, so that messages should be about characters, not about bytes.
     if let SourceContent::Text(text) = &source.content {
         let raw = SourceFormat::Program(ProgramForm::Raw);
-        if source.format_of(text) == raw {
+        if source.format_of(text.as_bytes()) == raw {
             source.format = Some(SourceFormat::Program(ProgramForm::Text));
         }
     }

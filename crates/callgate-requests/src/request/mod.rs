@@ -8,5 +8,5 @@ mod source;
 mod values;
 
 pub use model::{Call, Compiling, Operation, Recorded, Request};
-pub use parse::MAX_SOURCES;
 pub(crate) use parse::parse;
+pub use source::MAX_SOURCES;

@@ -11,13 +11,10 @@ use callgate_formats::syntax::tree::{Node, NodeKind};
 
 use super::model::{Call, Operation, Recorded, Request};
 use super::options::compiling;
-use super::source::source;
+use super::source::{MAX_SOURCES, source};
 use super::values::{arch, boolean, named, word};
 use crate::lint::Choice;
 use crate::source::SourceText;
-
-/// The maximum number of sources to merge.
-pub const MAX_SOURCES: usize = 64;
 
 #[derive(Clone, Copy)]
 enum Kind {

@@ -17,6 +17,8 @@ const KEYS: &[KnownKey] = &[
     key("insns"),
     key("hex"),
     key("preset"),
+    key("expression"),
+    key("sources"),
     key("name"),
     key("format"),
     key("part"),
@@ -33,6 +35,12 @@ const KEYS: &[KnownKey] = &[
     key("set"),
 ];
 
+/// The maximum number of sources to merge.
+pub const MAX_SOURCES: usize = 64;
+
+/// The keys with a filter itself.
+const CONTENTS: [&str; 4] = ["text", "insns", "hex", "preset"];
+
 /// Reads a source; `what` is its key, which is its name unless it has another.
 pub(super) fn source(
     reader: &mut Reader<'_>,
@@ -41,7 +49,68 @@ pub(super) fn source(
     machine: Arch,
 ) -> Option<SourceText> {
     let fields = reader.fields(node, &format!("`{what}`"), KEYS)?;
-    let content = content(reader, &fields, what)?;
+    let Some(expression) = fields.get("expression") else {
+        return simple(reader, &fields, what, machine);
+    };
+    if let Some(other) = CONTENTS.iter().find(|key| fields.get(key).is_some()) {
+        let message = format!("`{what}` has both `expression` and `{other}`");
+        reader.error(fields.at, message).help = "give exactly one of them".to_owned();
+        return None;
+    }
+    let text = reader.text(expression, "`expression`")?.to_owned();
+    let sources = operands(reader, fields.get("sources"), machine)?;
+    described(reader, &fields, what, SourceContent::Expression(text, sources), machine)
+}
+
+/// The sources that an expression combines, by name. They are not expressions themselves.
+fn operands(
+    reader: &mut Reader<'_>,
+    node: Option<&Node<'_>>,
+    machine: Arch,
+) -> Option<BTreeMap<String, SourceText>> {
+    let mut sources = BTreeMap::new();
+    let Some(node) = node else { return Some(sources) };
+    if !matches!(node.kind, NodeKind::Map(_)) {
+        reader.wrong_type(node, "`sources`", "an object");
+        return None;
+    }
+    for member in node.members() {
+        let name = member.key.to_string();
+        let fields = reader.fields(&member.value, &format!("`{name}`"), KEYS)?;
+        let source = simple(reader, &fields, &name, machine)?;
+        if sources.insert(name, source).is_some() {
+            reader.error(member.key_at, "a source is given twice");
+            return None;
+        }
+    }
+    if sources.len() > MAX_SOURCES {
+        let message =
+            format!("`sources` has {} sources; the limit is {MAX_SOURCES}", sources.len());
+        reader.error(node.at, message);
+        return None;
+    }
+    Some(sources)
+}
+
+/// A source that is not an expression.
+fn simple(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    what: &str,
+    machine: Arch,
+) -> Option<SourceText> {
+    let content = content(reader, fields, what)?;
+    described(reader, fields, what, content, machine)
+}
+
+/// A source with this content, and how it is read.
+fn described(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    what: &str,
+    content: SourceContent,
+    machine: Arch,
+) -> Option<SourceText> {
     let text = |reader: &mut Reader<'_>, key: &str| -> Option<Option<String>> {
         fields.get(key).map_or(Some(None), |node| {
             reader.text(node, &format!("`{key}`")).map(|text| Some(text.to_owned()))
@@ -58,13 +127,12 @@ pub(super) fn source(
     let part = text(reader, "part")?;
     let files = files(reader, fields.get("files"))?;
     let values = values_of_variables(reader, fields.get("set"))?;
-    let reading = reading(reader, &fields, machine)?;
-    Some(SourceText { name, content, format, part, files, values, reading })
+    let reading = reading(reader, fields, machine)?;
+    Some(SourceText { name, format, part, files, values, ..SourceText::new(content, reading) })
 }
 
 /// The only key of those with the filter itself.
 fn content(reader: &mut Reader<'_>, fields: &Fields<'_>, what: &str) -> Option<SourceContent> {
-    const CONTENTS: [&str; 4] = ["text", "insns", "hex", "preset"];
     let mut given = CONTENTS.iter().filter_map(|key| Some((*key, fields.get(key)?)));
     let (Some((key, node)), None) = (given.next(), given.next()) else {
         let message = format!("`{what}` must have one of `text`, `insns`, `hex` and `preset`");

@@ -10,7 +10,7 @@ use super::format::{ProgramForm, SourceFormat};
 
 /// An error for a text whose format was detected, if it is both source code with a program and a profile in YAML, such as a
 /// profile with the filter as a comment. `advice` is how the format is given.
-pub fn ambiguous(format: SourceFormat, bytes: &[u8], advice: &str) -> Option<Diagnostic> {
+pub(super) fn ambiguous(format: SourceFormat, bytes: &[u8], advice: &str) -> Option<Diagnostic> {
     if format != SourceFormat::Program(ProgramForm::Text) {
         return None;
     }

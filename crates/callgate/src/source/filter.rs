@@ -1,9 +1,8 @@
-//! Filters that were read, and stacks of them.
+//! Filters that were read.
 
-use crate::compile::{self, CompileError, Compiled, Options};
+use crate::compile::{self, CompileError, Compiled, Options, Phase};
 use crate::lint::Subject;
-use crate::stack::{self, Merged, StackError};
-use crate::{Arch, Description, Endian, Verdict, convert};
+use crate::{Arch, Description, Endian};
 use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_codegen::Weights;
@@ -12,10 +11,11 @@ use callgate_core::diagram::{DiagramError, Func, Store};
 use callgate_core::policy::Policy;
 use callgate_formats::languages::ReadFilter;
 use callgate_formats::statements::Statements;
-use callgate_formats::{Listener, Profile};
+use callgate_formats::{CapSet, Listener, Profile};
 
-use super::arches::sort_arches_of_unit;
+use super::arches::arches_in;
 use super::message::{Message, Messages};
+use super::wording::Wording;
 
 /// A filter with its name.
 pub struct Filter {
@@ -23,7 +23,7 @@ pub struct Filter {
     pub name: String,
     /// What it is.
     pub content: Content,
-    /// The flags with which it is to be installed.
+    /// The flags with which it is to be installed, as far as they are known.
     pub flags: FilterFlags,
     /// The supervisor that handles notifications.
     pub listener: Option<Listener>,
@@ -31,14 +31,24 @@ pub struct Filter {
     pub arches: Vec<Arch>,
     /// How often syscalls occur according to the source.
     pub weights: Option<Weights>,
+    /// Whether unknown syscall names in other inputs, such as weights, are errors.
+    pub strict: bool,
+    /// The directive of a unit of systemd that installs it.
+    pub directive: Option<&'static str>,
+    /// The kinds of the sources of which it is made.
+    pub kinds: Kinds,
     /// Whether it is a filter of a unit of systemd.
     pub(super) is_of_unit: bool,
     /// The rules as the text states them, if the reader kept them.
     pub(super) statements: Option<Statements>,
     /// The warnings of the reader.
-    pub(super) warnings: Vec<Diagnostic>,
+    pub warnings: Vec<Diagnostic>,
+    /// The same of a reader of several files, with the name of the file.
+    pub warnings_of_files: Vec<(String, Diagnostic)>,
     /// The policy without the rules that a runtime adds, if it adds some.
-    own_policy: Option<Policy>,
+    pub(super) own_policy: Option<Policy>,
+    /// The words of its caller, for advice.
+    pub wording: &'static Wording,
 }
 
 /// What a filter is.
@@ -49,9 +59,40 @@ pub enum Content {
     Program(LongProgram, Endian),
 }
 
+/// Which kinds of sources there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds {
+    /// A policy in any language.
+    pub profile: bool,
+    /// A profile of a container, to which runtimes add rules.
+    pub container: bool,
+    /// A program.
+    pub program: bool,
+    /// A unit of systemd.
+    pub unit: bool,
+    /// A policy with variables that have values.
+    pub variables: bool,
+}
+
+impl Kinds {
+    /// The kinds that are among these filters.
+    pub fn of<'a>(filters: impl IntoIterator<Item = &'a Filter>) -> Kinds {
+        filters.into_iter().fold(Kinds::default(), |all, filter| {
+            let Kinds { profile, container, program, unit, variables } = filter.kinds;
+            Kinds {
+                profile: all.profile || profile,
+                container: all.container || container,
+                program: all.program || program,
+                unit: all.unit || unit,
+                variables: all.variables || variables,
+            }
+        })
+    }
+}
+
 impl Filter {
     /// A policy; results are about these architectures, or about its own if there are none.
-    pub(super) fn of_policy(name: String, policy: Policy, mut arches: Vec<Arch>) -> Filter {
+    pub fn of_policy(name: String, policy: Policy, mut arches: Vec<Arch>) -> Filter {
         if arches.is_empty() {
             arches = policy.arches().collect();
         }
@@ -59,17 +100,28 @@ impl Filter {
     }
 
     /// A filter of a source with this name.
-    pub(super) fn of_read(source: &str, read: ReadFilter) -> Filter {
+    pub fn of_read(source: &str, read: ReadFilter) -> Filter {
         let ReadFilter { suffix, profile, arches, weights, directive } = read;
         let own_policy = profile.own_policy();
-        let Profile { policy, flags, listener, statements, .. } = profile;
+        let Profile { policy, dialect, flags, listener, statements, .. } = profile;
         let filter = Filter::of_policy(format!("{source}{suffix}"), policy, arches);
-        let is_of_unit = directive.is_some();
-        Filter { flags, listener, statements, own_policy, weights, is_of_unit, ..filter }
+        let (container, unit) = (dialect.is_some(), directive.is_some());
+        let kinds = Kinds { container, unit, ..filter.kinds };
+        Filter {
+            flags,
+            listener,
+            statements,
+            own_policy,
+            weights,
+            directive,
+            kinds,
+            is_of_unit: unit,
+            ..filter
+        }
     }
 
     /// A program for these architectures.
-    pub(super) fn of_program(
+    pub fn of_program(
         name: String,
         program: LongProgram,
         endian: Endian,
@@ -78,20 +130,43 @@ impl Filter {
         Filter::new(name, Content::Program(program, endian), arches)
     }
 
+    /// The same filter of a source that was read for a caller with these words, or with `strict`.
+    #[must_use]
+    pub fn of_caller(self, wording: &'static Wording, strict: bool) -> Filter {
+        Filter { wording, strict, ..self }
+    }
+
+    /// The program of a source in these words that was made of other filters.
+    pub(super) fn made(
+        name: String,
+        program: LongProgram,
+        endian: Endian,
+        arches: Vec<Arch>,
+        kinds: Kinds,
+        wording: &'static Wording,
+    ) -> Filter {
+        Filter { kinds, wording, ..Filter::of_program(name, program, endian, arches) }
+    }
+
     fn new(name: String, content: Content, arches: Vec<Arch>) -> Filter {
-        let (flags, listener, weights) = (FilterFlags::NONE, None, None);
-        let (is_of_unit, statements, warnings, own_policy) = (false, None, Vec::new(), None);
+        let is_program = matches!(content, Content::Program(..));
+        let kinds = Kinds { profile: !is_program, program: is_program, ..Kinds::default() };
         Filter {
             name,
             content,
-            flags,
-            listener,
+            flags: FilterFlags::NONE,
+            listener: None,
             arches,
-            weights,
-            is_of_unit,
-            statements,
-            warnings,
-            own_policy,
+            weights: None,
+            strict: false,
+            directive: None,
+            kinds,
+            is_of_unit: false,
+            statements: None,
+            warnings: Vec::new(),
+            warnings_of_files: Vec::new(),
+            own_policy: None,
+            wording: Wording::REQUEST,
         }
     }
 
@@ -100,14 +175,60 @@ impl Filter {
         self.statements.as_ref()
     }
 
+    /// Whether a profile that was read with `statements` allows other syscalls with other capabilities or on another kernel.
+    pub fn is_conditional(&self) -> bool {
+        self.statements().is_some_and(|statements| {
+            !statements.gated.is_empty()
+                || statements.inactive.iter().any(|rule| rule.missing != CapSet::none())
+        })
+    }
+
+    /// Whether it is a policy, not a program.
+    pub fn is_profile(&self) -> bool {
+        self.policy().is_some()
+    }
+
+    /// The policy, unless it is a program.
+    pub fn policy(&self) -> Option<&Policy> {
+        match &self.content {
+            Content::Policy(policy) => Some(policy),
+            Content::Program(..) => None,
+        }
+    }
+
+    /// The program, unless it is a policy.
+    pub fn given_program(&self) -> Option<&LongProgram> {
+        match &self.content {
+            Content::Policy(_) => None,
+            Content::Program(program, _) => Some(program),
+        }
+    }
+
+    /// Whether values are compared that are not known yet.
+    pub fn has_variables(&self) -> bool {
+        self.policy().is_some_and(|policy| !policy.variables().is_empty())
+    }
+
+    /// Refuses a policy whose variables have no values.
+    ///
+    /// # Errors
+    /// About the filter.
+    pub fn check_values(&self) -> Result<(), Messages> {
+        match self.has_variables() {
+            true => Err(self.failed(&CompileError::from(DiagramError::VARIABLES))),
+            false => Ok(()),
+        }
+    }
+
     /// The filter for lint; findings have positions if it was read with `statements`.
     pub fn subject(&self) -> Subject<'_> {
         match &self.content {
             Content::Policy(policy) => Subject::new(policy.as_ref())
                 .with_statements(self.statements.as_ref())
-                .with_warnings(&self.warnings),
+                .with_warnings_of_files(&self.warnings_of_files),
             Content::Program(program, endian) => Subject::program(program, *endian),
         }
+        .with_warnings(&self.warnings)
     }
 
     /// The byte order of its machines.
@@ -118,7 +239,8 @@ impl Filter {
         }
     }
 
-    fn description(&self) -> Description<'_> {
+    /// The filter as a member of a stack or an expression.
+    pub fn description(&self) -> Description<'_> {
         match &self.content {
             Content::Policy(policy) => Description::policy(policy),
             Content::Program(program, endian) => Description::program(program, *endian),
@@ -127,142 +249,55 @@ impl Filter {
         .with_listener(self.listener.is_some())
     }
 
-    fn compile(&self, options: &Options) -> Result<Compiled, CompileError> {
+    /// Compiles a policy or a program; the result is proved.
+    ///
+    /// # Errors
+    /// If it cannot be compiled.
+    pub fn compile_observed(
+        &self,
+        options: &Options,
+        observe: &mut dyn FnMut(Phase),
+    ) -> Result<Compiled, CompileError> {
         match &self.content {
-            Content::Policy(policy) => compile::compile(policy, options),
+            Content::Policy(policy) => compile::compile_observed(policy, options, observe),
             Content::Program(program, endian) => {
-                compile::recompile(program, *endian, &self.arches, options)
+                compile::recompile_observed(program, *endian, &self.arches, options, observe)
             }
         }
     }
 
-    fn diagram(&self, store: &mut Store) -> Result<Func, CompileError> {
+    /// Its MTBDD.
+    ///
+    /// # Errors
+    /// If it is too complex, or has variables.
+    pub fn diagram(&self, store: &mut Store) -> Result<Func, Messages> {
         match &self.content {
             Content::Policy(policy) => compile::diagram(store, policy),
             Content::Program(program, endian) => {
                 store.program(program, *endian).map_err(CompileError::from)
             }
         }
-    }
-}
-
-/// Filters on top of each other: a source may be several.
-pub struct Stack {
-    /// The name.
-    pub name: String,
-    /// The oldest first. There is at least one.
-    pub filters: Vec<Filter>,
-}
-
-impl Stack {
-    /// A stack of one filter.
-    pub fn of(filter: Filter) -> Stack {
-        Stack { name: filter.name.clone(), filters: vec![filter] }
+        .map_err(|error| self.failed(&error))
     }
 
-    /// The architectures that its filters support.
-    pub fn arches(&self) -> Vec<Arch> {
-        let mut arches: Vec<Arch> = Vec::new();
-        for arch in self.filters.iter().flat_map(|filter| &filter.arches) {
-            if !arches.contains(arch) {
-                arches.push(*arch);
-            }
-        }
-        if self.filters.iter().all(|filter| filter.is_of_unit) {
-            sort_arches_of_unit(&mut arches);
-        }
-        arches
-    }
-
-    /// The flags with which its filters are to be installed.
-    pub fn flags(&self) -> FilterFlags {
-        self.filters.iter().fold(FilterFlags::NONE, |all, filter| all | filter.flags)
-    }
-
-    /// The byte order of its machines.
-    pub fn endian(&self) -> Endian {
-        self.filters.first().map_or(Endian::Little, Filter::endian)
-    }
-
-    /// Refuses to compare with a stack for machines of the other byte order.
-    ///
-    /// # Errors
-    /// If the byte orders differ, about this stack.
-    pub fn check_byte_order(&self, other: &Stack) -> Result<(), Messages> {
-        if self.endian() == other.endian() {
-            return Ok(());
-        }
-        let message = format!(
-            "{} and {} are for machines with different byte orders, so no syscall reaches both",
-            other.name, self.name
-        );
-        let help = "give one machine for both, or the byte order of a program";
-        Err(Message::all(&self.name, vec![Diagnostic::error(None, message).help(help)]))
-    }
-
-    /// Refuses policies whose variables have no values.
-    ///
-    /// # Errors
-    /// About the first one.
-    pub fn check_values(&self) -> Result<(), Messages> {
-        let has_variables = |filter: &&Filter| matches!(&filter.content, Content::Policy(policy) if !policy.variables().is_empty());
-        match self.filters.iter().find(has_variables) {
-            None => Ok(()),
-            Some(filter) => {
-                let error = CompileError::from(DiagramError::VARIABLES);
-                Err(Message::failed(&filter.name, &error))
-            }
+    /// Its MTBDD without the rules that a runtime adds to a profile.
+    pub(super) fn own_diagram(&self, store: &mut Store) -> Result<Func, Messages> {
+        match &self.own_policy {
+            Some(policy) => compile::diagram(store, policy).map_err(|error| self.failed(&error)),
+            None => self.diagram(store),
         }
     }
 
-    /// The program with its effect: the compiled filter, or what the filters merge to.
-    pub fn compile(&self, options: &Options) -> Result<Compiled, Messages> {
-        match self.filters.as_slice() {
-            [only] => only.compile(options).map_err(|error| Message::failed(&only.name, &error)),
-            _ => Ok(self.merge(options)?.compiled),
-        }
+    /// The message for a failed compilation of this filter.
+    pub fn failed(&self, error: &CompileError) -> Messages {
+        Message::failed(&self.name, error, self.wording.give_values)
     }
 
-    /// Merges the filters into one program.
-    pub fn merge(&self, options: &Options) -> Result<Merged, Messages> {
-        let failed = |error: StackError| {
-            let filter = error.filter().and_then(|at| self.filters.get(at));
-            let name = filter.map_or(&self.name, |filter| &filter.name);
-            let help = error.help_or_values("give the values with `set`").unwrap_or_default();
-            Message::all(name, vec![Diagnostic::error(None, error.to_string()).help(help)])
-        };
-        let filters = self.filters.iter().map(Filter::description).collect();
-        let stack = stack::Stack::new(filters).map_err(failed)?;
-        stack::merge(&stack, &self.arches(), options).map_err(failed)
-    }
-
-    /// What is converted: the combined verdicts, and those without the rules that a runtime adds to a profile.
-    ///
-    /// # Errors
-    /// If a filter is too complex.
-    pub fn to_convert(&self, store: &mut Store) -> Result<convert::Source, Messages> {
-        let applied = self.diagram(store)?;
-        let own = match self.filters.as_slice() {
-            [Filter { own_policy: Some(policy), name, .. }] => {
-                compile::diagram(store, policy).map_err(|error| Message::failed(name, &error))?
-            }
-            _ => applied,
-        };
-        Ok(convert::Source { applied, own })
-    }
-
-    /// The diagram of the combined verdicts.
-    pub fn diagram(&self, store: &mut Store) -> Result<Func, Messages> {
-        if let [only] = self.filters.as_slice() {
-            return only.diagram(store).map_err(|error| Message::failed(&only.name, &error));
-        }
-        let failed = |error| Message::failed(&self.name, &CompileError::from(error));
-        let mut kept = store.verdict(Verdict::ALLOW).map_err(failed)?;
-        for filter in self.filters.iter().rev() {
-            let next =
-                filter.diagram(store).map_err(|error| Message::failed(&filter.name, &error))?;
-            kept = store.highest_precedence(kept, next).map_err(failed)?;
-        }
-        Ok(kept)
+    /// The architectures that a program compares, if none of them is one of those that results are about.
+    pub fn other_arches(&self) -> Option<Vec<Arch>> {
+        let Content::Program(program, endian) = &self.content else { return None };
+        let compared = arches_in(program, *endian);
+        let meets = |arch: &Arch| self.arches.iter().any(|given| given.token() == arch.token());
+        (!compared.is_empty() && !compared.iter().any(meets)).then_some(compared)
     }
 }

@@ -1,5 +1,7 @@
 //! The formats of sources: languages of policies, and programs.
 
+use std::path::Path;
+
 use callgate_formats::languages::{self, LanguageId, Likeness, Parts};
 
 /// The format of a source.
@@ -61,6 +63,12 @@ impl SourceFormat {
     /// Whether a text has parts, one of which is read.
     pub fn parts(self) -> Parts {
         self.language().map_or(Parts::None, |language| language.language().parts)
+    }
+
+    /// Detects the format from the name of the file and the content.
+    pub fn of_file(name: &str, bytes: &[u8]) -> SourceFormat {
+        let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+        SourceFormat::detect(extension, bytes)
     }
 
     /// Detects the format from the extension of the file name and the content.

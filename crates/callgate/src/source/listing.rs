@@ -123,13 +123,13 @@ fn is_of(listing: &Listing, endian: Endian) -> bool {
 }
 
 /// A program that was copied from the memory of Linux 3, which has opcodes of its own, with a warning.
-pub fn from_linux3(bytes: &[u8], endian: Endian) -> Option<(Vec<RawInsn>, Diagnostic)> {
+pub(super) fn from_linux3(bytes: &[u8], endian: Endian) -> Option<(Vec<RawInsn>, Diagnostic)> {
     let translated = text::from_linux3(&raw_insns(bytes, endian)?)?;
     Some((translated, linux3_warning()))
 }
 
 /// Instructions of 8 bytes each; `None` if bytes are left.
-pub(super) fn raw_insns(bytes: &[u8], endian: Endian) -> Option<Vec<RawInsn>> {
+fn raw_insns(bytes: &[u8], endian: Endian) -> Option<Vec<RawInsn>> {
     let insns = bytes.chunks(8).map(|insn| {
         let insn = <[u8; 8]>::try_from(insn).ok()?;
         Some(RawInsn::from_bytes(insn, endian))

@@ -1,7 +1,7 @@
 //! Messages with the source that each is about.
 
 use crate::compile::CompileError;
-use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::diagnostic::{Diagnostic, Help};
 
 /// A message about a source, or about the request.
 #[derive(Clone, Debug)]
@@ -10,15 +10,22 @@ pub struct Message {
     pub source: Option<String>,
     /// The message.
     pub diagnostic: Diagnostic,
+    /// Whether line breaks in it are its own, such as those of a table, and not from an input.
+    pub is_multiline: bool,
 }
 
 /// All messages of a failed request; at least one is an error.
 pub type Messages = Vec<Message>;
 
 impl Message {
+    /// A message about the request.
+    pub fn of_request(diagnostic: Diagnostic) -> Message {
+        Message { source: None, diagnostic, is_multiline: false }
+    }
+
     /// A message about a source.
     pub fn about(source: &str, diagnostic: Diagnostic) -> Message {
-        Message { source: Some(source.to_owned()), diagnostic }
+        Message { source: Some(source.to_owned()), ..Message::of_request(diagnostic) }
     }
 
     /// Messages about a source.
@@ -26,10 +33,24 @@ impl Message {
         diagnostics.into().into_iter().map(|one| Message::about(source, one)).collect()
     }
 
-    /// The message for a failed compilation.
-    pub fn failed(source: &str, error: &CompileError) -> Messages {
-        let give_values = "give the values with `set`, or request a `template`";
-        let help = error.help_or_values(give_values).unwrap_or_default();
-        Message::all(source, vec![Diagnostic::error(None, error.to_string()).help(help)])
+    /// An error about a source.
+    pub fn error(source: &str, text: impl Into<String>, help: impl Into<Help>) -> Messages {
+        Message::all(source, [Diagnostic::error(None, text).help(help)])
+    }
+
+    /// A warning about a source.
+    pub fn warning(source: &str, text: impl Into<String>, help: impl Into<Help>) -> Message {
+        Message::about(source, Diagnostic::warning(None, text).help(help))
+    }
+
+    /// An error of the compiler about a source, in lines of its own.
+    pub(super) fn lines(source: &str, text: impl Into<String>, help: Option<String>) -> Messages {
+        let errors = Message::error(source, text, help.unwrap_or_default());
+        errors.into_iter().map(|error| Message { is_multiline: true, ..error }).collect()
+    }
+
+    /// The message for a failed compilation. `give_values` is how variables get values.
+    pub fn failed(source: &str, error: &CompileError, give_values: &str) -> Messages {
+        Message::lines(source, error.to_string(), error.help_or_values(give_values))
     }
 }

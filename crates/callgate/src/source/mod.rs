@@ -21,26 +21,39 @@
 
 mod ambiguous;
 mod arches;
+mod combination;
+mod encoding;
+mod expression;
 mod filter;
 mod format;
 mod listing;
+mod loader;
 mod message;
 mod read;
 mod recognize;
+mod stack;
+mod text;
 mod unread;
 mod value;
 mod variables;
 mod violations;
+mod wording;
 
-pub use ambiguous::ambiguous;
 pub use arches::{arches_in, sort_arches_of_unit};
 pub use callgate_formats::languages::Reading;
-pub use filter::{Content as FilterContent, Filter, Stack};
+pub use combination::Combination;
+pub use expression::{Expression, Terms, is_expression, parse_denial};
+pub use filter::{Content as FilterContent, Filter, Kinds};
 pub use format::{ProgramForm, SourceFormat};
-pub use listing::{Listing, ListingReading, from_linux3};
+pub use listing::{Listing, ListingReading};
+pub use loader::{BasePlace, Loader};
 pub use message::{Message, Messages};
-pub use read::{Content as SourceContent, SourceText, read, read_with, socket_filter};
-pub use recognize::{explained, of_no_format};
+pub use read::{
+    AnyFilter, SocketFilter, not_of_packets, read, read_any, read_with, socket_filter, utf8,
+};
+pub use stack::{PROMPT, Stack};
+pub use text::{BUILT_IN, Content as SourceContent, NamedText, SourceText, Texts};
 pub use value::Value;
 pub use variables::{given, values_of};
-pub use violations::{SOCKET_FILTER, is_not_seccomp, violations};
+pub use violations::{SOCKET_FILTER, violations};
+pub use wording::Wording;

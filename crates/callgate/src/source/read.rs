@@ -1,88 +1,37 @@
 //! Reads a source in any format into its filters.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::{Arch, Endian};
-use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::diagnostic::{Diagnostic, Help, Position};
 use callgate_bpf::values_by_name;
-use callgate_core::{LongProgram, RawInsn, SocketProgram};
-use callgate_formats::kafel::Included;
-use callgate_formats::languages::{Files, Input, LanguageId, Parts, ReadSource, Reading, Text};
+use callgate_core::{LongProgram, ProgramError, RawInsn, SocketProgram};
+use callgate_formats::diagnostics::quote::without_quotes;
+use callgate_formats::languages::{
+    Input, LanguageId, Parts, ReadFilter, ReadSource, Reading, ReadingOption, Text,
+};
+use callgate_formats::systemd::FileMessage;
 use callgate_formats::{CONTAINER_DEFAULT, PRESETS, abis, hidden_characters, oci, preset};
 
 use super::ambiguous::ambiguous;
 use super::arches::arches_in;
-use super::filter::{Filter, Stack};
+use super::encoding::unread_encoding;
+use super::expression::{Expression, Terms};
+use super::filter::Filter;
 use super::format::{ProgramForm, SourceFormat};
-use super::listing::{Listing, ListingReading, from_linux3, raw_insns};
+use super::listing::{Listing, ListingReading, from_linux3};
+use super::loader::{Given, Loader};
 use super::message::{Message, Messages};
 use super::recognize::{explained, of_no_format};
-use super::value::Value;
+use super::stack::Stack;
+use super::text::{BUILT_IN, Content, NamedText, SourceText, Texts};
 use super::variables::values_of;
 use super::violations::{SOCKET_FILTER, is_not_seccomp, violations};
+use super::wording::Wording;
 
-/// A source before it is read.
-#[derive(Clone, Debug)]
-pub struct SourceText {
-    /// Its name in messages.
-    pub name: String,
-    /// The filter itself.
-    pub content: Content,
-    /// The format, if it is given.
-    pub format: Option<SourceFormat>,
-    /// The part of the text: the name of a resource of Kubernetes, or the thread of a document of Firecracker.
-    pub part: Option<String>,
-    /// The files that it may include, by name.
-    pub files: BTreeMap<String, String>,
-    /// Values of variables.
-    pub values: Vec<(String, Value)>,
-    /// How it is read.
-    pub reading: Reading,
-}
-
-impl SourceText {
-    /// The name of a source that has none.
-    pub const UNNAMED: &str = "source";
-
-    /// A source without a name, a format, files and values.
-    pub fn new(content: Content, reading: Reading) -> SourceText {
-        let name = match &content {
-            Content::Preset(name) => format!("preset:{name}"),
-            _ => SourceText::UNNAMED.to_owned(),
-        };
-        SourceText {
-            name,
-            content,
-            format: None,
-            part: None,
-            files: BTreeMap::new(),
-            values: Vec::new(),
-            reading,
-        }
-    }
-
-    /// The given format, or the one that the name and this text show.
-    pub fn format_of(&self, text: &str) -> SourceFormat {
-        let extension = self.name.rsplit_once('.').map(|(_, extension)| extension);
-        self.format.unwrap_or_else(|| SourceFormat::detect(extension, text.as_bytes()))
-    }
-}
-
-/// A filter in one of its forms.
-#[derive(Clone, Debug)]
-pub enum Content {
-    /// A policy, or a program as text.
-    Text(String),
-    /// Instructions.
-    Insns(Vec<RawInsn>),
-    /// Instructions as bytes.
-    Bytes(Vec<u8>),
-    /// The name of a preset.
-    Preset(String),
-}
-
-/// The built-in profile.
-const BUILT_IN: &str = "container-default";
+/// The first bytes of programs and libraries, which look like the raw instructions of a filter.
+const ELF: &[u8] = b"\x7fELF";
 
 /// Reads a source, whose files it has itself; adds warnings.
 ///
@@ -92,299 +41,603 @@ pub fn read(source: &SourceText, warnings: &mut Messages) -> Result<Stack, Messa
     read_with(source, &mut Given(source), warnings)
 }
 
-/// Reads a source; `files` finds the files that it names. Adds warnings.
+/// Reads a source; `loader` finds the files that it names. Adds warnings.
 ///
 /// # Errors
 /// All messages about the source, without these warnings.
 pub fn read_with(
     source: &SourceText,
-    files: &mut dyn Files,
+    loader: &mut dyn Loader,
     warnings: &mut Messages,
 ) -> Result<Stack, Messages> {
-    let name = source.name.as_str();
-    let mut own = Vec::new();
-    if source.reading.strict {
-        check_characters(source)?;
-    }
-    let stack = match &source.content {
-        Content::Text(text) => of_text(source, text, files, &mut own),
-        Content::Preset(preset) => of_preset(source, preset, files, &mut own),
-        Content::Insns(insns) => {
-            source.reading.of_program().map_err(|error| vec![error]).and_then(|endian| {
-                let program = LongProgram::from_raw(insns).map_err(|error| violations(&error))?;
-                Ok(Stack::of(of_program(source, program, endian)))
-            })
-        }
-        Content::Bytes(bytes) => {
-            source.reading.of_program().map_err(|error| vec![error]).and_then(|endian| {
-                let program = LongProgram::from_bytes(bytes, endian);
-                let program = program.or_else(|error| {
-                    let translated = from_linux3(bytes, endian).and_then(|(insns, warning)| {
-                        let program = LongProgram::from_raw(&insns).ok()?;
-                        own.push(warning);
-                        Some(program)
-                    });
-                    translated.ok_or_else(|| violations(&error))
-                });
-                Ok(Stack::of(of_program(source, program?, endian)))
-            })
-        }
-    };
-    let own = Message::all(name, own);
-    match stack.and_then(|stack| set_variables(stack, &source.values)) {
-        Ok(stack) => {
-            warnings.extend(own);
-            Ok(stack)
-        }
-        Err(errors) => Err(own.into_iter().chain(Message::all(name, errors)).collect()),
-    }
+    reading(source, loader, warnings, Reader::read)
 }
 
-/// Refuses texts that are not what they look like.
-fn check_characters(source: &SourceText) -> Result<(), Messages> {
-    let own = match &source.content {
-        Content::Text(text) => Some((source.name.as_str(), text.as_str())),
-        _ => None,
-    };
-    let files = source.files.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-    let messages = own
-        .into_iter()
-        .chain(files)
-        .flat_map(|(name, text)| Message::all(name, hidden_characters(text)));
-    let messages: Messages = messages.collect();
-    if messages.is_empty() { Ok(()) } else { Err(messages) }
+/// A program that takes packets.
+pub struct SocketFilter {
+    /// The name of the source in messages.
+    pub name: String,
+    /// The program.
+    pub program: SocketProgram,
 }
 
-/// Gives the variables their values; without any, they remain variables.
-fn set_variables(mut stack: Stack, values: &[(String, Value)]) -> Read<Stack> {
-    if values.is_empty() {
-        return Ok(stack);
-    }
-    let named = values.iter().map(|(name, value)| (name.as_str(), *value));
-    let set = match stack.filters.as_mut_slice() {
-        [Filter { content: super::filter::Content::Policy(policy), statements, .. }] => {
-            values_of(policy, named).and_then(|values| {
-                if let Some(statements) = statements {
-                    statements.give(&values);
-                }
-                policy.given(&values).map(|given| **policy = given)
-            })
-        }
-        // Neither programs nor sources of several filters have variables.
-        _ => values_by_name(&[], named.map(|(name, value)| (name, value.bits()))).map(drop),
-    };
-    set.map_err(|error| vec![Diagnostic::error(None, error.to_string())])?;
-    Ok(stack)
+/// Seccomp filters, or a socket filter.
+pub enum AnyFilter {
+    /// Filters that take syscalls.
+    Syscalls(Stack),
+    /// A filter that takes packets.
+    Packets(SocketFilter),
 }
 
-/// The outcome of a reader, with all messages about the source if it failed.
-type Read<T> = Result<T, Vec<Diagnostic>>;
-
-/// Reads a text in its format; says what it is instead if it is something else.
-fn of_text(
+/// Like [`read_with`], but also reads socket filters: programs whose format is `socket`, or that contain instructions that only
+/// socket filters may use, like those of tcpdump. A program that could be either is a seccomp filter, unless `packets` are
+/// given.
+///
+/// # Errors
+/// As [`read_with`], and for a source that is not a program if packets are given.
+pub fn read_any(
     source: &SourceText,
-    text: &str,
-    files: &mut dyn Files,
-    warnings: &mut Vec<Diagnostic>,
-) -> Read<Stack> {
-    in_format(source, text, files, warnings).map_err(|errors| {
-        let has_place = errors.iter().any(|error| error.position.is_some());
-        let is_detected = source.format.is_none() && source.part.is_none() && has_place;
-        let format = source.format_of(text);
-        let is_certain = format.language().is_some_and(|language| language.name() == "systemd");
-        let machine = source.reading.arches.first().copied().unwrap_or(source.reading.machine);
-        let instead =
-            (is_detected && !is_certain).then(|| explained(text.as_bytes(), Some(machine)));
-        if let Some(error) = instead.flatten() {
-            return vec![error];
-        }
-        let is_listing = format == SourceFormat::Program(ProgramForm::Text);
-        match is_detected && is_listing {
-            true => of_no_format(errors, text.as_bytes(), "give its `format`"),
-            false => errors,
-        }
-    })
-}
-
-fn in_format(
-    source: &SourceText,
-    text: &str,
-    files: &mut dyn Files,
-    warnings: &mut Vec<Diagnostic>,
-) -> Read<Stack> {
-    if text.is_empty() && source.format.is_none() {
-        let message = "the input is empty; expected a profile or a BPF program";
-        return Err(vec![Diagnostic::error(None, message)]);
-    }
-    let one = |error: Diagnostic| vec![error];
-    let format = source.format_of(text);
-    if source.part.is_some() && format.parts() == Parts::None {
-        return Err(one(Diagnostic::error(None, "a text in this format has no parts with names")
-            .help("`part` is for resources of Kubernetes and threads of Firecracker")));
-    }
-    let advice = "give its `format`: oci or bpftext";
-    let contradiction = ambiguous(format, text.as_bytes(), advice);
-    if let Some(error) = contradiction.filter(|_| source.format.is_none()) {
-        return Err(one(error));
-    }
-    match format {
-        SourceFormat::Policy(language) => of_policy((source, text), language, files, warnings),
-        SourceFormat::Program(ProgramForm::Text) => {
-            of_listing(source, text, warnings).map(Stack::of)
-        }
-        SourceFormat::Program(ProgramForm::Raw) => {
-            Err(one(Diagnostic::error(None, "raw instructions are not text")
-                .help("give them as `insns` or `hex`, or give the `format` of the text")))
-        }
-        SourceFormat::Socket => Err(one(Diagnostic::error(None, SOCKET_FILTER))),
-    }
-}
-
-/// A policy in a language.
-fn of_policy(
-    (source, text): (&SourceText, &str),
-    language: LanguageId,
-    files: &mut dyn Files,
-    warnings: &mut Vec<Diagnostic>,
-) -> Read<Stack> {
-    let name = source.name.as_str();
-    let texts = [Text::of(text)];
-    let input = Input {
-        name: language.given_name(),
-        part: source.part.as_deref(),
-        file: Some(name),
-        identity: Some(name),
-        ..Input::of(&texts)
-    };
-    let read = (language.language().read)(&input, &source.reading, files);
-    let read = read.and_then(ReadSource::with_filters);
-    let read = read.map_err(|errors| -> Vec<Diagnostic> {
-        errors.into_vec().into_iter().map(|message| message.diagnostic).collect()
-    })?;
-    let own: Vec<Diagnostic> = read.warnings.into_iter().map(|one| one.diagnostic).collect();
-    warnings.extend(own.iter().cloned());
-    let mut filters: Vec<Filter> =
-        read.filters.into_iter().map(|filter| Filter::of_read(name, filter)).collect();
-    if let Some(first) = filters.first_mut() {
-        first.warnings = own;
-    }
-    Ok(Stack { name: name.to_owned(), filters })
-}
-
-/// The files that are given with a source.
-struct Given<'s>(&'s SourceText);
-
-impl Files for Given<'_> {
-    fn include(&mut self, name: &str, _: Option<&str>) -> Result<Included, String> {
-        file(self.0, name).ok_or_else(|| "it is not in `files`".to_owned())
-    }
-
-    /// A file with this name, or with an extension after it, as beside a resource.
-    fn base(&mut self, name: &str, _: Option<&str>) -> Result<Included, String> {
-        if let Some(file) = file(self.0, name) {
-            return Ok(file);
-        }
-        let names = ["yaml", "yml", "json"].map(|extension| format!("{name}.{extension}"));
-        let mut found = names.iter().filter_map(|name| file(self.0, name));
-        match (found.next(), found.next()) {
-            (Some(one), None) => Ok(one),
-            (None, _) => Err("it is not in `files`".to_owned()),
-            (Some(one), Some(other)) => Err(format!("{} and {} exist", one.name, other.name)),
-        }
-    }
-}
-
-/// A file by its name, which may begin with the directory of the source.
-fn file(source: &SourceText, name: &str) -> Option<Included> {
-    let names = [name, name.trim_start_matches("./")];
-    let (name, text) = names.into_iter().find_map(|name| source.files.get_key_value(name))?;
-    Some(Included {
-        name: name.clone(),
-        identity: name.clone(),
-        text: text.clone(),
-        is_private: false,
-    })
-}
-
-fn of_preset(
-    source: &SourceText,
-    name: &str,
-    files: &mut dyn Files,
-    warnings: &mut Vec<Diagnostic>,
-) -> Read<Stack> {
-    let reading = &source.reading;
-    if name == BUILT_IN {
-        let built_in = SourceText { part: None, ..source.clone() };
-        let text = CONTAINER_DEFAULT;
-        return of_policy((&built_in, text), oci::DOCKER, files, warnings);
-    }
-    let arches: Vec<Arch> = match reading.arches.as_slice() {
-        [] => abis(reading.machine),
-        given => given.to_vec(),
-    };
-    if !PRESETS.contains(&name) {
-        let message = format!("unknown preset \"{name}\"");
-        let help = format!("the presets are {BUILT_IN}, {}", PRESETS.join(", "));
-        return Err(vec![Diagnostic::error(None, message).help(help)]);
-    }
-    match preset(name, &arches) {
-        Some(policy) => Ok(Stack::of(Filter::of_policy(source.name.clone(), policy, arches))),
-        None => Err(vec![
-            Diagnostic::error(None, "no kernel runs these architectures together")
-                .help("give one architecture, and compile a filter for each"),
-        ]),
-    }
-}
-
-/// A program as text.
-fn of_listing(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Filter> {
-    let Listing { insns, endian, warnings: own } = listing(source, text)?;
-    warnings.extend(own);
-    let program = LongProgram::from_raw(&insns).map_err(|error| violations(&error))?;
-    Ok(of_program(source, program, endian))
-}
-
-fn listing(source: &SourceText, text: &str) -> Read<Listing> {
-    let reading = &source.reading;
-    let listing = ListingReading {
-        endian: reading.of_program().map_err(|error| vec![error])?,
-        is_fixed: reading.fixes_endian(),
-        arches: reading.arches.clone(),
-        advice: "omit the architectures and the byte order, or give that of the text",
-        one_arch: "give one architecture",
-        machine: Some(reading.machine),
-        definitions: reading.definitions.clone(),
-        strict: reading.strict,
-    };
-    listing.read(text)
+    packets: bool,
+    loader: &mut dyn Loader,
+    warnings: &mut Messages,
+) -> Result<AnyFilter, Messages> {
+    reading(source, loader, warnings, |reader| reader.read_any(packets))
 }
 
 /// The message about a source that could not be read as a filter, if it is a socket filter.
 pub fn socket_filter(source: &SourceText) -> Option<Message> {
-    let insns = match &source.content {
-        Content::Text(text) => {
-            let is_listing = source.format_of(text) == SourceFormat::Program(ProgramForm::Text);
-            listing(source, text).ok().filter(|_| is_listing)?.insns
-        }
-        Content::Insns(insns) => insns.clone(),
-        Content::Bytes(bytes) => {
-            let endian = source.reading.of_program().ok()?;
-            raw_insns(bytes, endian)?
-        }
-        Content::Preset(_) => return None,
-    };
-    let program = SocketProgram::from_raw(&insns).ok()?;
-    is_not_seccomp(&program)
-        .then(|| Message::about(&source.name, Diagnostic::error(None, SOCKET_FILTER)))
+    let read = read_any(source, false, &mut Given(source), &mut Messages::new());
+    let error = || Message::about(&source.name, Diagnostic::error(None, SOCKET_FILTER));
+    matches!(read, Ok(AnyFilter::Packets(_))).then(error)
 }
 
-fn of_program(source: &SourceText, program: LongProgram, endian: Endian) -> Filter {
-    let mut arches = source.reading.arches.clone();
-    if arches.is_empty() {
-        arches = arches_in(&program, endian);
+fn reading<'a, T>(
+    source: &'a SourceText,
+    loader: &'a mut dyn Loader,
+    warnings: &mut Messages,
+    read: impl FnOnce(&mut Reader<'a>) -> Result<T, Messages>,
+) -> Result<T, Messages> {
+    let mut reader = Reader { source, loader, warnings: Messages::new() };
+    match read(&mut reader) {
+        Ok(result) => {
+            warnings.extend(reader.warnings);
+            Ok(result)
+        }
+        Err(errors) => Err(reader.warnings.into_iter().chain(errors).collect()),
     }
-    if arches.is_empty() {
-        arches = vec![source.reading.machine];
-    }
-    Filter::of_program(source.name.clone(), program, endian, arches)
 }
+
+struct Reader<'a> {
+    source: &'a SourceText,
+    loader: &'a mut dyn Loader,
+    warnings: Messages,
+}
+
+impl Reader<'_> {
+    fn read(&mut self) -> Result<Stack, Messages> {
+        let source = self.source;
+        self.check_given_texts()?;
+        let stack = match &source.content {
+            Content::Text(text) => self.detected(text.as_bytes(), Some(text))?,
+            Content::File(bytes) => self.detected(bytes, None)?,
+            Content::Texts(texts) => self.texts(texts)?,
+            Content::Preset(name) => self.preset(name)?,
+            Content::Expression(text, sources) => self.expression(text, sources)?,
+            Content::Insns(_) | Content::Bytes(_) => self.program(ProgramForm::Raw, &[], None)?,
+        };
+        let is_policy = stack.filters.iter().any(|filter| filter.kinds.profile);
+        let is_preset = matches!(source.content, Content::Preset(_));
+        if !source.ignores_values && !source.values.is_empty() && (!is_policy || is_preset) {
+            // Neither programs nor presets have variables.
+            let named = source.values.iter().map(|(name, value)| (name.as_str(), value.bits()));
+            let given = values_by_name(&[], named);
+            given.map_err(|error| self.error(error.to_string(), ""))?;
+        }
+        Ok(stack)
+    }
+
+    /// An error about the source.
+    fn error(&self, message: impl Into<String>, help: impl Into<Help>) -> Messages {
+        Message::error(&self.source.name, message, help)
+    }
+
+    /// Messages about the source.
+    fn all(&self, messages: impl Into<Vec<Diagnostic>>) -> Messages {
+        Message::all(&self.source.name, messages)
+    }
+
+    /// With `strict`, refuses texts that are not what they look like, and those that the caller refuses.
+    fn check_given_texts(&self) -> Result<(), Messages> {
+        if !self.source.reading.strict {
+            return Ok(());
+        }
+        let mut messages = Messages::new();
+        match &self.source.content {
+            Content::Text(text) => messages.extend(self.all(hidden_characters(text))),
+            Content::Texts(Texts { texts, .. }) => {
+                for one in texts {
+                    if let Some(refusal) = &one.refusal {
+                        return Err(vec![Message::of_request(refusal.clone())]);
+                    }
+                    let hidden = hidden_characters(&one.text);
+                    if !hidden.is_empty() {
+                        return Err(Message::all(&one.name, hidden));
+                    }
+                }
+            }
+            _ => {}
+        }
+        for (name, text) in &self.source.files {
+            messages.extend(Message::all(name, hidden_characters(text)));
+        }
+        if messages.is_empty() { Ok(()) } else { Err(messages) }
+    }
+
+    /// Reads a source in its format; says what it is instead if it is something else. `text` are the bytes, if they are known
+    /// to be text.
+    fn detected(&mut self, bytes: &[u8], text: Option<&str>) -> Result<Stack, Messages> {
+        let source = self.source;
+        self.check_not_empty(bytes)?;
+        let format = source.format_of(bytes);
+        if source.part.is_some() && format.parts() == Parts::None {
+            let [message, help] = source.wording.no_parts;
+            return Err(self.error(message, help));
+        }
+        let is_detected = source.format.is_none() && source.part.is_none();
+        if is_detected {
+            self.check_ambiguous(format, bytes)?;
+        }
+        self.in_format(format, bytes, text).map_err(|errors| match is_detected {
+            true => self.explained(errors, format, bytes),
+            false => errors,
+        })
+    }
+
+    fn check_not_empty(&self, bytes: &[u8]) -> Result<(), Messages> {
+        let Wording { empty, .. } = self.source.wording;
+        match bytes.is_empty() && self.source.format.is_none() {
+            true => Err(self.error(
+                "the input is empty; expected a profile or a BPF program",
+                empty(&self.source.name),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn check_ambiguous(&self, format: SourceFormat, bytes: &[u8]) -> Result<(), Messages> {
+        match ambiguous(format, bytes, self.source.wording.choose_format) {
+            Some(error) => Err(self.all([error])),
+            None => Ok(()),
+        }
+    }
+
+    /// The messages about a source that was read in a detected format: what it is instead, if that is known.
+    fn explained(&self, errors: Messages, format: SourceFormat, bytes: &[u8]) -> Messages {
+        let Reading { arches, machine, .. } = &self.source.reading;
+        // A message about the whole is not about its content.
+        let has_place = errors.iter().any(|error| error.diagnostic.position.is_some());
+        let is_unit = format.language().is_some_and(|language| language.name() == "systemd");
+        if !is_unit && (has_place || bytes.starts_with(ELF)) {
+            let machine = arches.first().copied().unwrap_or(*machine);
+            if let Some(error) = explained(bytes, Some(machine)) {
+                return self.all([error]);
+            }
+        }
+        match format {
+            SourceFormat::Program(ProgramForm::Text) if has_place => {
+                let errors = errors.into_iter().map(|error| error.diagnostic).collect();
+                self.all(of_no_format(errors, bytes, self.source.wording.give_format))
+            }
+            _ => errors,
+        }
+    }
+
+    fn in_format(
+        &mut self,
+        format: SourceFormat,
+        bytes: &[u8],
+        text: Option<&str>,
+    ) -> Result<Stack, Messages> {
+        if text.is_none() {
+            self.check_encoding(bytes)?;
+        }
+        match format {
+            SourceFormat::Policy(language) => {
+                let help = language.language().utf8_help;
+                let text = match text {
+                    Some(text) => text,
+                    None => self.text(bytes, help.unwrap_or(self.source.wording.give_raw))?,
+                };
+                let texts = [NamedText::of(&self.source.name, text, "")];
+                self.policy(language, &texts, true)
+            }
+            SourceFormat::Program(form) => self.program(form, bytes, text),
+            SourceFormat::Socket => {
+                Err(self.error(SOCKET_FILTER, self.source.wording.socket_filters))
+            }
+        }
+    }
+
+    fn check_encoding(&self, bytes: &[u8]) -> Result<(), Messages> {
+        let SourceText { name, wording, .. } = self.source;
+        match unread_encoding(bytes, &|command| (wording.converted)(command, name)) {
+            Some(error) => Err(self.all([error])),
+            None => Ok(()),
+        }
+    }
+
+    /// The text of a file; `help` is for one that is not text.
+    fn text<'t>(&self, bytes: &'t [u8], help: &str) -> Result<&'t str, Messages> {
+        let text =
+            utf8(bytes, "the input is not text: ", help).map_err(|error| self.all([error]))?;
+        let strict = self.source.reading.strict;
+        let hidden = if strict { hidden_characters(text) } else { Vec::new() };
+        if hidden.is_empty() { Ok(text) } else { Err(self.all(hidden)) }
+    }
+
+    fn texts(&mut self, texts: &Texts) -> Result<Stack, Messages> {
+        self.policy(texts.language, &texts.texts, texts.are_files)
+    }
+
+    /// A policy in a language.
+    fn policy(
+        &mut self,
+        language: LanguageId,
+        texts: &[NamedText],
+        are_files: bool,
+    ) -> Result<Stack, Messages> {
+        let source = self.source;
+        let (name, of) = (source.name.as_str(), language.language());
+        let is_named = !matches!(source.content, Content::Text(_) | Content::Preset(_));
+        let shown: Vec<Text<'_>> = texts
+            .iter()
+            .map(|one| {
+                let name = is_named.then_some(one.name.as_str());
+                Text { text: &one.text, name, role: one.role }
+            })
+            .collect();
+        let input = Input {
+            texts: &shown,
+            name: language.given_name(),
+            part: source.part.as_deref(),
+            file: are_files.then_some(name),
+            identity: Some(source.identity.as_deref().unwrap_or(name)),
+        };
+        let mut reading = Cow::Borrowed(&source.reading);
+        if reading.kernel.is_none() && language.has_option(ReadingOption::Kernel) {
+            let kernel = self.loader.kernel().transpose();
+            let kernel = kernel.map_err(|error| vec![Message::of_request(error)])?;
+            if kernel.is_some() {
+                reading.to_mut().kernel = kernel;
+            }
+        }
+        let read = (of.read)(&input, &reading, self.loader);
+        let read = read.and_then(ReadSource::with_filters);
+        let read = read.map_err(|errors| named(texts, name, errors.into_vec()))?;
+        self.warn_without_effect(of.what, of.options);
+        let mut filters = Vec::new();
+        for filter in read.filters {
+            let filter = self.of_caller(self.given(filter)?);
+            filters.push(filter);
+        }
+        let own = named(texts, name, read.warnings);
+        let names_files = of.editor.as_ref().is_some_and(|editor| editor.names_files);
+        match filters.first_mut().filter(|_| source.keeps_warnings) {
+            None => self.warnings.extend(own),
+            Some(first) if names_files => {
+                let own = own.into_iter();
+                first.warnings_of_files =
+                    own.map(|one| (one.source.unwrap_or_default(), one.diagnostic)).collect();
+            }
+            Some(first) => first.warnings = own.into_iter().map(|one| one.diagnostic).collect(),
+        }
+        Ok(Stack { name: name.to_owned(), filters })
+    }
+
+    /// Warns about options that have no effect on what was read.
+    fn warn_without_effect(&mut self, what: &str, options: &[ReadingOption]) {
+        let own = self.loader.without_effect(what, options);
+        self.warnings.extend(Message::all(&self.source.name, own));
+    }
+
+    /// The filter with the values of its variables; without any, with its variables.
+    fn given(&self, filter: ReadFilter) -> Result<Filter, Messages> {
+        let SourceText { name, values, ignores_values, .. } = self.source;
+        let has_variables = !filter.profile.policy.variables().is_empty();
+        if values.is_empty() || (*ignores_values && !has_variables) {
+            return Ok(Filter::of_read(name, filter));
+        }
+        let own_name = format!("{name}{}", filter.suffix);
+        let named = values.iter().map(|(name, value)| (name.as_str(), *value));
+        let profile = values_of(&filter.profile.policy, named)
+            .and_then(|values| filter.profile.given(&values))
+            .map_err(|error| Message::error(&own_name, error.to_string(), ""))?;
+        let mut filter = Filter::of_read(name, ReadFilter { profile, ..filter });
+        filter.kinds.variables = has_variables;
+        Ok(filter)
+    }
+
+    fn of_caller(&self, filter: Filter) -> Filter {
+        let SourceText { wording, reading, .. } = self.source;
+        Filter { wording, strict: reading.strict, ..filter }
+    }
+
+    fn preset(&mut self, name: &str) -> Result<Stack, Messages> {
+        let SourceText { reading, wording, .. } = self.source;
+        if name == BUILT_IN {
+            let text = NamedText::of(&self.source.name, CONTAINER_DEFAULT, "");
+            return self.policy(oci::DOCKER, &[text], true);
+        }
+        let arches: Vec<Arch> = match reading.arches.as_slice() {
+            [] => abis(reading.machine),
+            given => given.to_vec(),
+        };
+        if !PRESETS.contains(&name) {
+            let help = format!("the presets are {BUILT_IN}, {}", PRESETS.join(", "));
+            return Err(self.error(format!("unknown preset \"{name}\""), help));
+        }
+        self.warn_without_effect("a preset", &[]);
+        let Some(policy) = preset(name, &arches) else {
+            let help = format!("{}, and compile a filter for each architecture", wording.one_arch);
+            return Err(self.error("no kernel runs these architectures together", help));
+        };
+        let filter = Filter::of_policy(self.source.name.clone(), policy, arches);
+        Ok(Stack::of(self.of_caller(filter)))
+    }
+
+    /// A combination of other sources.
+    fn expression(
+        &mut self,
+        text: &str,
+        sources: &BTreeMap<String, SourceText>,
+    ) -> Result<Stack, Messages> {
+        let SourceText { name, format, part, wording, .. } = self.source;
+        if format.is_some() || part.is_some() {
+            let help = "give them with the sources that it combines";
+            return Err(self.error("an expression has no format and no part", help));
+        }
+        let mut terms = Operands { sources, source: self.source };
+        let expression = Expression::parse(text, &mut terms)?;
+        let warnings = &mut self.warnings;
+        let combination = expression.combine(wording, &mut |source: &SourceText| {
+            if let Content::Expression(..) = source.content {
+                let help = "write one expression with all operands";
+                return Err(Message::error(&source.name, "this operand is an expression", help));
+            }
+            read(source, warnings)?.into_filter()
+        })?;
+        let filter = combination.into_filter(&mut self.warnings)?;
+        Ok(Stack::of(Filter { name: name.clone(), ..filter }))
+    }
+
+    /// A program as a seccomp filter.
+    fn program(
+        &mut self,
+        form: ProgramForm,
+        bytes: &[u8],
+        text: Option<&str>,
+    ) -> Result<Stack, Messages> {
+        let SourceText { reading, keeps_warnings, .. } = self.source;
+        let (program, endian, own) = self.accepted::<LongProgram>(form, bytes, text)?;
+        let mut arches = reading.arches.clone();
+        if arches.is_empty() {
+            arches = arches_in(&program, endian);
+        }
+        if arches.is_empty() {
+            arches = vec![reading.machine];
+        }
+        let filter = Filter::of_program(self.source.name.clone(), program, endian, arches);
+        let mut filter = self.of_caller(filter);
+        match keeps_warnings {
+            true => filter.warnings = own,
+            false => self.warnings.extend(self.all(own)),
+        }
+        Ok(Stack::of(filter))
+    }
+
+    /// A program that the kernel accepts, with its byte order and warnings.
+    fn accepted<P: Accepted>(
+        &self,
+        form: ProgramForm,
+        bytes: &[u8],
+        text: Option<&str>,
+    ) -> Result<(P, Endian, Vec<Diagnostic>), Messages> {
+        let SourceText { content, reading, wording, .. } = self.source;
+        let refused = |error: ProgramError| self.all(violations(&error, wording.socket_filters));
+        let given = reading.of_program().map_err(|error| vec![Message::of_request(error)])?;
+        let raw = |bytes: &[u8]| {
+            let translated = |error| {
+                let read = from_linux3(bytes, given)
+                    .and_then(|(insns, warning)| Some((P::from_raw(&insns).ok()?, vec![warning])));
+                read.ok_or_else(|| refused(error))
+            };
+            let read = P::from_bytes(bytes, given).map(|program| (program, Vec::new()));
+            let (program, own) = read.or_else(translated)?;
+            Ok((program, given, own))
+        };
+        match (content, form, text) {
+            (Content::Insns(insns), ..) => {
+                Ok((P::from_raw(insns).map_err(refused)?, given, Vec::new()))
+            }
+            (Content::Bytes(bytes), ..) => raw(bytes),
+            (_, ProgramForm::Raw, None) => raw(bytes),
+            (_, ProgramForm::Raw, Some(_)) => Err(self.error(
+                "raw instructions are not text",
+                format!("{}, or give the `format` of the text", wording.give_raw),
+            )),
+            (_, ProgramForm::Text, text) => {
+                let text = match text {
+                    Some(text) => text,
+                    None => self.text(bytes, wording.give_raw)?,
+                };
+                let listing = ListingReading {
+                    endian: given,
+                    is_fixed: reading.fixes_endian(),
+                    arches: reading.arches.clone(),
+                    advice: wording.byte_order,
+                    one_arch: wording.one_arch,
+                    machine: Some(reading.machine),
+                    definitions: reading.definitions.clone(),
+                    strict: reading.strict,
+                };
+                let read = listing.read(text);
+                let Listing { insns, endian, warnings } =
+                    read.map_err(|errors| self.all(errors))?;
+                Ok((P::from_raw(&insns).map_err(refused)?, endian, warnings))
+            }
+        }
+    }
+
+    fn read_any(&mut self, packets: bool) -> Result<AnyFilter, Messages> {
+        let source = self.source;
+        let what = match &source.content {
+            Content::Preset(name) if name != BUILT_IN => "a preset",
+            Content::Texts(texts) if texts.language.name() == "systemd" => "a unit of systemd",
+            _ => "a profile",
+        };
+        let no_packets = || Err(not_of_packets(&source.name, what));
+        let (bytes, text) = match &source.content {
+            Content::File(bytes) => (bytes.as_slice(), None),
+            Content::Text(text) => (text.as_bytes(), Some(text.as_str())),
+            Content::Insns(_) | Content::Bytes(_) => (&[][..], None),
+            Content::Texts(_) | Content::Preset(_) | Content::Expression(..) if packets => {
+                return no_packets();
+            }
+            Content::Texts(_) | Content::Preset(_) | Content::Expression(..) => {
+                return self.read().map(AnyFilter::Syscalls);
+            }
+        };
+        let is_code = matches!(source.content, Content::Insns(_) | Content::Bytes(_));
+        if source.part.is_some() {
+            return if packets { no_packets() } else { self.read().map(AnyFilter::Syscalls) };
+        }
+        let detected = match is_code {
+            true => SourceFormat::Program(ProgramForm::Raw),
+            false => SourceFormat::of_file(&source.name, bytes),
+        };
+        if !is_code {
+            self.check_not_empty(bytes)?;
+            if text.is_none() {
+                self.check_encoding(bytes)?;
+            }
+            if source.format.is_none() {
+                self.check_ambiguous(detected, bytes)?;
+            }
+        }
+        let (form, sure) = match (source.format.unwrap_or(detected), detected) {
+            (SourceFormat::Program(form), _) => (form, packets),
+            (SourceFormat::Socket, SourceFormat::Program(form)) => (form, true),
+            // Not recognizable as a program: the reader of text has the best message.
+            (SourceFormat::Socket, _) => (ProgramForm::Text, true),
+            (SourceFormat::Policy(_), _) if packets && bytes.trim_ascii().is_empty() => {
+                (ProgramForm::Text, true)
+            }
+            (SourceFormat::Policy(_), _) if packets => return no_packets(),
+            (SourceFormat::Policy(_), _) => return self.read().map(AnyFilter::Syscalls),
+        };
+        if sure {
+            return self.packets(form, bytes, text).map(AnyFilter::Packets);
+        }
+        self.read().map(AnyFilter::Syscalls).or_else(|failure| {
+            match self.packets(form, bytes, text) {
+                Ok(filter) if is_not_seccomp(&filter.program) => Ok(AnyFilter::Packets(filter)),
+                _ => Err(failure),
+            }
+        })
+    }
+
+    /// A program as a socket filter.
+    fn packets(
+        &mut self,
+        form: ProgramForm,
+        bytes: &[u8],
+        text: Option<&str>,
+    ) -> Result<SocketFilter, Messages> {
+        let (program, _, own) = self.accepted(form, bytes, text)?;
+        self.warnings.extend(self.all(own));
+        Ok(SocketFilter { name: self.source.name.clone(), program })
+    }
+}
+
+/// The sources that an expression names: those that are given with it, and presets.
+struct Operands<'s> {
+    sources: &'s BTreeMap<String, SourceText>,
+    source: &'s SourceText,
+}
+
+impl Terms<SourceText, Messages> for Operands<'_> {
+    fn source(&mut self, _: usize, name: &str) -> Result<SourceText, Messages> {
+        let SourceText { reading, wording, .. } = self.source;
+        if let Some(source) = self.sources.get(name) {
+            return Ok(source.clone());
+        }
+        let preset = if name == BUILT_IN { Some(name) } else { name.strip_prefix("preset:") };
+        let Some(preset) = preset else {
+            let message =
+                format!("the expression names \"{name}\", which is not one of its sources");
+            let mut known: Vec<&str> = self.sources.keys().map(String::as_str).collect();
+            known.extend([BUILT_IN, "preset:NAME"]);
+            let help = format!("the sources are {}", known.join(", "));
+            return Err(Message::error(&self.source.name, message, help));
+        };
+        let content = Content::Preset(preset.to_owned());
+        let source = SourceText::new(content, reading.clone());
+        Ok(SourceText { name: name.to_owned(), wording, ..source })
+    }
+
+    fn is_source(&self, name: &str) -> bool {
+        self.sources.contains_key(name)
+    }
+}
+
+/// The error about a source that takes syscalls, if packets are given.
+pub fn not_of_packets(name: &str, what: &str) -> Messages {
+    let message = format!("{what} takes syscalls, but packets are given");
+    let help = "use packets with a socket filter, such as the output of `tcpdump -ddd`";
+    Message::error(name, message, help)
+}
+
+/// Bytes as text; `help` is for bytes that are not UTF-8.
+pub fn utf8<'t>(bytes: &'t [u8], what: &str, help: &str) -> Result<&'t str, Diagnostic> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let at = error.valid_up_to();
+        let valid = String::from_utf8_lossy(bytes.get(..at).unwrap_or_default());
+        let position = Position::of(&valid, valid.len());
+        let message = match what {
+            "" => "invalid UTF-8".to_owned(),
+            what => format!("{what}invalid UTF-8 at byte {at}"),
+        };
+        Diagnostic::error(Some(position), message).help(help)
+    })
+}
+
+/// Messages with the names of their texts; `name` is that of all.
+fn named(texts: &[NamedText], name: &str, messages: Vec<FileMessage>) -> Messages {
+    let named = |FileMessage { file, diagnostic }| match texts.get(file) {
+        None => Message::about(name, diagnostic),
+        Some(NamedText { name, refusal: None, .. }) => Message::about(name, diagnostic),
+        Some(NamedText { name, .. }) => Message::about(name, without_quotes(diagnostic)),
+    };
+    messages.into_iter().map(named).collect()
+}
+
+/// A program that the kernel accepts: a seccomp or a socket filter.
+trait Accepted: Sized {
+    fn from_bytes(bytes: &[u8], endian: Endian) -> Result<Self, ProgramError>;
+    fn from_raw(raw: &[RawInsn]) -> Result<Self, ProgramError>;
+}
+
+macro_rules! accepted {
+    ($($program:ty)*) => {
+        $(impl Accepted for $program {
+            fn from_bytes(bytes: &[u8], endian: Endian) -> Result<Self, ProgramError> {
+                <$program>::from_bytes(bytes, endian)
+            }
+            fn from_raw(raw: &[RawInsn]) -> Result<Self, ProgramError> {
+                <$program>::from_raw(raw)
+            }
+        })*
+    };
+}
+
+accepted!(LongProgram SocketProgram);

@@ -10,7 +10,7 @@ use callgate_trace::read::{ReadOptions, RecordingReader};
 use super::unread::unread;
 
 /// What an input is that could not be read as a filter in the format that its content shows; `None` if that is not known.
-pub fn explained(bytes: &[u8], machine: Option<Arch>) -> Option<Diagnostic> {
+pub(super) fn explained(bytes: &[u8], machine: Option<Arch>) -> Option<Diagnostic> {
     let has = |key: &str| bytes.windows(key.len()).any(|part| part == key.as_bytes());
     if bytes.trim_ascii_start().starts_with(b"{") && has("\"program\"") && has("\"insns\"") {
         let message = "this is the output of callgate in JSON, not a filter";
@@ -28,7 +28,11 @@ pub fn explained(bytes: &[u8], machine: Option<Arch>) -> Option<Diagnostic> {
 
 /// The errors about a text that was read as a program because its format was not detected: if already the first line is
 /// none, the rest says nothing more. `advice` is how the format is given.
-pub fn of_no_format(mut errors: Vec<Diagnostic>, bytes: &[u8], advice: &str) -> Vec<Diagnostic> {
+pub(super) fn of_no_format(
+    mut errors: Vec<Diagnostic>,
+    bytes: &[u8],
+    advice: &str,
+) -> Vec<Diagnostic> {
     /// The errors that are shown.
     const MAX_ERRORS: usize = 3;
     let is_text = |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");

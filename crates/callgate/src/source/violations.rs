@@ -8,12 +8,12 @@ use callgate_core::{ProgramError, SocketProgram};
 pub const SOCKET_FILTER: &str = "this is a socket filter, which takes packets, not syscalls";
 
 /// Whether a socket filter contains instructions that a seccomp filter may not use.
-pub fn is_not_seccomp(program: &SocketProgram) -> bool {
+pub(super) fn is_not_seccomp(program: &SocketProgram) -> bool {
     program.iter().any(|insn| !insn.op.in_seccomp())
 }
 
-/// The messages for a program that the kernel would refuse.
-pub fn violations(error: &ProgramError) -> Vec<Diagnostic> {
+/// The messages for a program that the kernel would refuse. `socket_filters` is what takes those that are for packets.
+pub fn violations(error: &ProgramError, socket_filters: &str) -> Vec<Diagnostic> {
     /// One error in a program often causes many more.
     const SHOWN: usize = 5;
     let violations = error.violations();
@@ -26,8 +26,13 @@ pub fn violations(error: &ProgramError) -> Vec<Diagnostic> {
         let plural = if more == 1 { "" } else { "s" };
         messages.push(Diagnostic::error(None, format!("and {more} more violation{plural}")));
     }
-    if let (Some(hint), Some(last)) = (error.hint(), messages.last_mut()) {
-        last.set_help(Advice::Program(hint));
+    let of_packets = violations.iter().any(|one| one.rule() == "not-in-seccomp");
+    if let Some(last) = messages.last_mut() {
+        match error.hint() {
+            Some(hint) => last.set_help(Advice::Program(hint)),
+            None if of_packets => last.set_help(socket_filters),
+            None => {}
+        }
     }
     messages
 }

@@ -19,7 +19,7 @@ use crate::options::Format;
 use crate::output;
 use crate::packets::Packet;
 use crate::report::{self, Result};
-use crate::source::{AnyFilter, AnyFilterOptions, SocketFilter, Source};
+use crate::source::{AnyFilter, AnyFilterOptions, Compile, SocketFilter, Source};
 use crate::text::printable;
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
@@ -183,8 +183,8 @@ fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
     match Source::parse(source)?.read_any(&args.subject)? {
         AnyFilter::Syscalls(filter) => {
             let call = call.as_deref().unwrap_or(DEFAULT_CALL);
-            let (_, hot) = called(call, call_arg, *token, reading, &filter.arches())?;
-            let program = filter.program(compiling)?;
+            let (_, hot) = called(call, call_arg, *token, reading, &filter.arches)?;
+            let program = filter.kernel_program(compiling)?;
             Ok(workloads::of_syscalls(filter.name.clone(), program.into(), filter.endian(), hot))
         }
         AnyFilter::Packets(SocketFilter { name, program }) => {

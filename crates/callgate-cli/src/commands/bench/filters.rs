@@ -17,7 +17,7 @@ use crate::output::{self, NewFile};
 use crate::page_facts;
 use crate::progress::Progress;
 use crate::report::{Failure, Result};
-use crate::source::{Filter, Stack};
+use crate::source::{Compile, Filter, Stack};
 
 /// The default time, in seconds.
 const TIME: u32 = 10;

@@ -7,7 +7,7 @@ use super::calls::{self, MOST_CALLS};
 use super::options::FiltersArgs;
 use crate::options::native_arch;
 use crate::report::{Failure, Result};
-use crate::source::Stack;
+use crate::source::{Combine, Stack};
 
 /// The syscalls to measure.
 pub(super) struct SelectedSyscalls {

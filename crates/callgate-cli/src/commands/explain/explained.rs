@@ -10,7 +10,7 @@ use callgate_requests::explanation::keep_only;
 use super::args::{By, ExplainArgs};
 use crate::commands::rule_places::RulePlaces;
 use crate::report::{Failure, Result};
-use crate::source::{Filter, Stack};
+use crate::source::{Combine, Filter, Stack};
 
 /// What `explain` shows.
 pub(super) struct Explained<'s> {
@@ -47,8 +47,7 @@ impl<'s> Explained<'s> {
         if !args.calls.is_empty() {
             keep_only(&mut explanation, &args.calls)?;
         }
-        let subjects: Vec<Subject<'_>> =
-            stack.filters.iter().map(Filter::subject_of_lint).collect();
+        let subjects: Vec<Subject<'_>> = stack.filters.iter().map(Filter::subject).collect();
         let mut notes = lint::evasions(&subjects, &arches)
             .map_err(|error| Failure::about(&stack.name, error.to_string()))?;
         if !args.calls.is_empty() {

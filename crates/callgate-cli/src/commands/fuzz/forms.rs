@@ -8,7 +8,7 @@ use super::outcome::{FilterForm, Omission, Reproduction};
 use crate::commands::simulate::EvaluatedForm;
 use crate::options::CompileOptions;
 use crate::report::Result;
-use crate::source::{Filter, FilterContent};
+use crate::source::{Compile, Filter, FilterContent};
 use crate::stopwatch::Stopwatch;
 
 /// Returns the forms of a filter, the reference first, and the programs among them.
@@ -24,9 +24,9 @@ pub(super) fn forms(
         programs.extend(program.map(|program| Subject::new(name, program)));
     };
     match &filter.content {
-        FilterContent::Profile(profile) => {
+        FilterContent::Policy(policy) => {
             add("rules", by(EvaluatedForm::Rules), None);
-            match plain_program(&profile.policy) {
+            match plain_program(policy) {
                 Ok(program) => add("plain", by(EvaluatedForm::Plain), Some(program)),
                 Err(error) => omissions.push(Omission {
                     name: "plain".to_owned(),
@@ -36,13 +36,13 @@ pub(super) fn forms(
                 }),
             }
         }
-        FilterContent::Program { program, .. } => {
+        FilterContent::Program(program, _) => {
             add("given", by(EvaluatedForm::Program), Some(filter.for_the_kernel(program)?));
         }
     }
     // Several models often lead to the same program.
     let mut compiled: Vec<(Aim, Vec<Model>, Program)> = Vec::new();
-    let all = options.read_all(&filter.arches(), filter.strict)?;
+    let all = options.read_all(&filter.arches, filter.strict)?;
     for options in &all {
         let program = match filter.try_compile(options, &mut Stopwatch::start()) {
             Ok(compiled) => compiled.program,

@@ -12,10 +12,10 @@ use crate::source::Filter;
 /// Fails if this kernel cannot run the filter.
 pub(super) fn check(filter: &Filter) -> Result<()> {
     let native = native_arch()?;
-    if filter.arches().iter().any(|arch| arch.token() == native.token()) {
+    if filter.arches.iter().any(|arch| arch.token() == native.token()) {
         return Ok(());
     }
-    let arches: Vec<&str> = filter.arches().iter().map(|arch| arch.name()).collect();
+    let arches: Vec<&str> = filter.arches.iter().map(|arch| arch.name()).collect();
     Err(Failure::about(
         &filter.name,
         format!(

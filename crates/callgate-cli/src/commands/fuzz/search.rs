@@ -12,7 +12,7 @@ use super::outcome::FuzzOutcome;
 use crate::options::KernelArg;
 use crate::progress::Progress;
 use crate::report::{Failure, Result};
-use crate::source::{BUILT_IN, FilterContent, Source};
+use crate::source::{BUILT_IN, Source};
 
 pub(super) fn search(args: &FuzzArgs) -> Result<FuzzOutcome> {
     let start = Instant::now();
@@ -26,12 +26,8 @@ pub(super) fn search(args: &FuzzArgs) -> Result<FuzzOutcome> {
     }
     let mut omissions = Vec::new();
     let (mut forms, programs) = forms(&filter, &args.compiling.0, &mut omissions)?;
-    let arches = filter.arches();
-    let policy = match &filter.content {
-        FilterContent::Profile(profile) => Some(&profile.policy),
-        FilterContent::Program { .. } => None,
-    };
-    let input = Input { policy, programs: &programs, arches: &arches, endian: filter.endian() };
+    let (policy, arches) = (filter.policy(), &filter.arches);
+    let input = Input { policy, programs: &programs, arches, endian: filter.endian() };
     let options = Options {
         seed: args.seed,
         runs: args.runs.unwrap_or(match args.time {

@@ -107,10 +107,10 @@ fn reproduces(arguments: &[&str]) -> usize {
                         let (executed, len) = (run.executed, subject.program.len());
                         format!(": {}, {executed} of {len} instructions executed", run.verdict)
                     }
-                    (None, FilterContent::Profile(profile)) => {
-                        format!(": {}, according to the rules", profile.policy.evaluate(data))
+                    (None, FilterContent::Policy(policy)) => {
+                        format!(": {}, according to the rules", policy.evaluate(data))
                     }
-                    (None, FilterContent::Program { .. }) => {
+                    (None, FilterContent::Program(..)) => {
                         panic!("{} is not a program", form.name)
                     }
                 };

@@ -23,7 +23,7 @@ use super::evidence::Evidence;
 use crate::advice;
 use crate::options::PROMPT;
 use crate::report::{self, Failure, Result, muted};
-use crate::source::{Filter, Stack};
+use crate::source::{Combine, Filter, Stack};
 use crate::text::{counted, printable};
 
 /// How many warnings are printed.
@@ -324,7 +324,7 @@ fn docker_default(arches: &[Arch]) -> Result<Policy> {
 
 /// The filters of a stack, for lint.
 fn subjects(stack: &Stack) -> Vec<Subject<'_>> {
-    stack.filters.iter().map(Filter::subject_of_lint).collect()
+    stack.filters.iter().map(Filter::subject).collect()
 }
 
 /// What lint warns about, except about syscalls that are listed, and about what others do as well.

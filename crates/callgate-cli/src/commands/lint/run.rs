@@ -55,11 +55,8 @@ fn report(loaded: &LoadedSource, args: &LintArgs) -> Result<Report> {
 /// The chosen findings for a source that was read into this stack.
 pub(crate) fn report_of(loaded: &LoadedSource, stack: &Stack, choice: &Choice) -> Result<Report> {
     stack.filters.iter().try_for_each(Filter::check_values)?;
-    let filters: Vec<_> = stack
-        .filters
-        .iter()
-        .map(|filter| (filter.name.as_str(), filter.subject_of_lint()))
-        .collect();
+    let filters: Vec<_> =
+        stack.filters.iter().map(|filter| (filter.name.as_str(), filter.subject())).collect();
     let texts = loaded.texts();
     let texts: Vec<AllowText<'_>> =
         texts.iter().map(|own| AllowText { file: own.file.as_deref(), text: own.text }).collect();

@@ -7,7 +7,7 @@ use callgate_core::diagram::{Func, Store};
 use callgate_html::sections::{Comparison, Subject};
 
 use crate::report::Result;
-use crate::source::Stack;
+use crate::source::{Combine, Stack};
 
 /// The filters of a page as functions, with explanations: one, or those before and after a change.
 pub(super) struct Analysis<'a> {

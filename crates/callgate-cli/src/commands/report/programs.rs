@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use callgate::Arch;
 use callgate::compile::{self, Compiled, Execution};
 use callgate_core::diagram::{Func, Store};
 use callgate_core::{LongProgram, Program};
@@ -13,8 +12,7 @@ use super::args::ReportArgs;
 use super::measured::measured;
 use crate::options::PROMPT;
 use crate::report::Result;
-use crate::source::{FilterContent, Stack, failed, merge};
-use crate::stopwatch::Stopwatch;
+use crate::source::{Filter, Stack};
 
 /// The decision tree, the program and its cost. If there is no program, a warning says why, and there are no sections.
 pub(super) fn sections(
@@ -31,7 +29,7 @@ pub(super) fn sections(
         read.weights = own.clone();
         weights = Some(only.name.clone());
     }
-    let compiled = match compiled(stack, &arches, &read) {
+    let compiled = match compiled(stack, &read) {
         Ok(compiled) => compiled,
         Err(error) => {
             error.print_as_warning("the page has no decision tree, program and cost");
@@ -69,36 +67,24 @@ pub(super) fn sections(
 }
 
 /// The proved program of a filter, or to which a stack merges.
-fn compiled(stack: &Stack, arches: &[Arch], options: &compile::Options) -> Result<Compiled> {
-    let mut stopwatch = Stopwatch::start();
-    match stack.filters.as_slice() {
-        [only] => {
-            only.try_compile(options, &mut stopwatch).map_err(|error| failed(&only.name, &error))
-        }
-        filters => {
-            let options = compile::Options { budget: PROMPT, ..options.clone() };
-            let merged = merge(filters, arches, &options, &mut stopwatch);
-            merged.map(|(merged, _)| merged.compiled)
-        }
-    }
+fn compiled(stack: &Stack, options: &compile::Options) -> Result<Compiled> {
+    Ok(match stack.filters.len() {
+        1 => stack.compile(options)?,
+        _ => stack.compile(&compile::Options { budget: PROMPT, ..options.clone() })?,
+    })
 }
 
 /// The program of a source that is one.
 fn given(stack: &Stack) -> Option<&LongProgram> {
     match stack.filters.as_slice() {
-        [only] => match &only.content {
-            FilterContent::Program { program, .. } => Some(program),
-            FilterContent::Profile(_) => None,
-        },
+        [only] => only.given_program(),
         _ => None,
     }
 }
 
 /// The programs of a stack of which all filters are programs that the kernel takes.
 fn given_programs(stack: &Stack) -> impl Iterator<Item = Vec<Program>> {
-    let programs = stack.filters.iter().map(|filter| match &filter.content {
-        FilterContent::Program { program, .. } => Program::try_from(program.clone()).ok(),
-        FilterContent::Profile(_) => None,
-    });
+    let given = stack.filters.iter().map(Filter::given_program);
+    let programs = given.map(|program| Program::try_from(program?.clone()).ok());
     programs.collect::<Option<Vec<Program>>>().into_iter()
 }

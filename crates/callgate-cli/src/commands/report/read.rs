@@ -3,7 +3,7 @@
 use super::args::ReportArgs;
 use crate::options::SourceOptions;
 use crate::report::{self, Result};
-use crate::source::{FilterContent, LoadedSource, Source, Stack};
+use crate::source::{LoadedSource, Source, Stack};
 
 /// One or two filters.
 pub(super) struct Filters {
@@ -39,8 +39,8 @@ fn stack(source: &LoadedSource, args: &ReportArgs) -> Result<Stack> {
     };
     let stack = source.read(&options.warning_later())?;
     for filter in &stack.filters {
-        if let FilterContent::Profile(rules) = &filter.content {
-            report::warn_all(&stack.name, &rules.warnings);
+        if filter.is_profile() {
+            report::warn_all(&stack.name, &filter.warnings);
         }
     }
     Ok(stack)

@@ -16,7 +16,7 @@ use super::trace::{trace_json, trace_text};
 use crate::called::called;
 use crate::options::{CompileOptions, Format};
 use crate::report::{self, Failure, Result};
-use crate::source::{Filter, FilterContent};
+use crate::source::{Compile, Filter, FilterContent};
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
 
@@ -43,7 +43,7 @@ struct Execution {
 /// The verdict as text or JSON.
 pub(super) fn answer(args: &SimulateArgs, filter: &Filter, call: &str) -> Result<String> {
     let (arch, mut data) =
-        called(call, &args.args, args.token, &args.subject.reading, &filter.arches())?;
+        called(call, &args.args, args.token, &args.subject.reading, &filter.arches)?;
     data.instruction_pointer = args.ip.unwrap_or(0);
     let mut steps = Vec::new();
     let finding = match evaluated(args.by, filter, &args.subject.compiling)? {
@@ -126,19 +126,17 @@ fn evaluated<'a>(
     let program = match (by, &filter.content) {
         (EvaluatedForm::Program, _) => filter.code(options)?,
         (EvaluatedForm::Optimized, _) => Cow::Owned(filter.compile(options)?.program.into()),
-        (EvaluatedForm::Rules, FilterContent::Profile(profile)) => {
-            return Ok(Evaluated::Policy(&profile.policy));
+        (EvaluatedForm::Rules, FilterContent::Policy(policy)) => {
+            return Ok(Evaluated::Policy(policy));
         }
-        (EvaluatedForm::Plain, FilterContent::Profile(profile)) => {
-            match plain_program(&profile.policy) {
-                Ok(program) => Cow::Owned(program.into()),
-                Err(error) => {
-                    let why = format!("the program of --by plain is too long: {error}");
-                    return Err(Failure::about(&filter.name, why));
-                }
+        (EvaluatedForm::Plain, FilterContent::Policy(policy)) => match plain_program(policy) {
+            Ok(program) => Cow::Owned(program.into()),
+            Err(error) => {
+                let why = format!("the program of --by plain is too long: {error}");
+                return Err(Failure::about(&filter.name, why));
             }
-        }
-        (EvaluatedForm::Rules | EvaluatedForm::Plain, FilterContent::Program { .. }) => {
+        },
+        (EvaluatedForm::Rules | EvaluatedForm::Plain, FilterContent::Program(..)) => {
             let why = format!("--by {} needs a profile, but this is a BPF program", by.name());
             return Err(
                 Failure::about(&filter.name, why).help("use --by program or --by optimized")

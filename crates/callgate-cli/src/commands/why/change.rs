@@ -16,7 +16,7 @@ use super::read::Read;
 use super::reason::{FilterReason, Reason};
 use crate::options::SourceOptions;
 use crate::report::muted;
-use crate::source::Text;
+use crate::source::{Combine, Text};
 use crate::text::printable;
 use callgate_requests::syscall;
 

@@ -6,7 +6,7 @@ use callgate_core::diagram::{Func, Store};
 
 use crate::options::{PROMPT, SourceOptions};
 use crate::report::{Failure, Result, muted};
-use crate::source::{LoadedSource, Stack};
+use crate::source::{Combine, LoadedSource, Stack};
 
 /// A source with its filters, and their MTBDD.
 pub(crate) struct Read {

@@ -34,15 +34,15 @@ impl<'f> FilterReason<'f> {
     pub(super) fn of(filter: &'f Filter, data: &SeccompData, call: Option<&str>) -> Self {
         let mut known = None;
         let (verdict, reason) = match &filter.content {
-            FilterContent::Profile(rules) => match &rules.statements {
+            FilterContent::Policy(policy) => match filter.statements() {
                 Some(statements) => {
                     known = Some(statements);
-                    let found = why(&rules.policy, statements, data, call);
+                    let found = why(policy, statements, data, call);
                     (found.verdict, Reason::Text(found))
                 }
-                None => (rules.policy.evaluate(data), Reason::Policy),
+                None => (policy.evaluate(data), Reason::Policy),
             },
-            FilterContent::Program { program, endian, .. } => of_program(program, *endian, data),
+            FilterContent::Program(program, endian) => of_program(program, *endian, data),
         };
         let (statements, directive) = (known, filter.directive);
         FilterReason { name: &filter.name, verdict, reason, statements, directive }

@@ -14,4 +14,3 @@ pub(crate) use definition::Macros;
 pub(crate) use options::SourceOptions;
 pub(crate) use sides::{OptionsOfA, OptionsOfB};
 pub(crate) use values::{EndianArg, KernelArg, RUNNING};
-pub(crate) use warnings::Kinds;

@@ -3,22 +3,22 @@
 use std::path::Path;
 
 use callgate::Arch;
+use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls::KernelVersion;
-use callgate_bpf::text::Definition;
-use callgate_core::template::ValueError;
 use callgate_formats::CapSet;
-use callgate_formats::languages::{LanguageId, ReadFilter, ReadingOption};
+use callgate_formats::languages::{LanguageId, ReadingOption};
 use callgate_formats::systemd::SystemdVersion;
+use callgate_requests::Value;
 use clap::ValueHint;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::base::BaseFile;
 use super::definition::Macros;
-use super::setting::{self, Setting};
+use super::setting::Setting;
 use super::values::{EndianArg, EnosysArg, KernelArg, RUNNING};
 use crate::options::machine::native_arch;
 use crate::options::parse::ArchParser;
-use crate::report::{Failure, Result};
+use crate::report::Result;
 
 /// How sources are read. Warns about options that affect none of the sources.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -151,12 +151,9 @@ impl SourceOptions {
         }
     }
 
-    /// The filter with the values of --set; without any, with its variables.
-    pub(crate) fn set_variables(
-        &self,
-        filter: ReadFilter,
-    ) -> std::result::Result<ReadFilter, ValueError> {
-        Ok(ReadFilter { profile: setting::set(filter.profile, &self.set)?, ..filter })
+    /// The values of --set by name.
+    pub(crate) fn values(&self) -> Vec<(String, Value)> {
+        self.set.iter().map(|setting| (setting.name().to_owned(), setting.value())).collect()
     }
 
     /// Like `self`, but by default without the rules that runtimes add to profiles.
@@ -170,16 +167,6 @@ impl SourceOptions {
         let mut files: Vec<&BaseFile> = self.base.iter().collect();
         files.sort_by_key(|file| !file.has_name());
         files.into_iter().find_map(|file| file.for_name(name, is_in_source))
-    }
-
-    /// The macros of --define and --undefine.
-    pub(crate) fn macros(&self) -> Vec<Definition> {
-        self.macros.all()
-    }
-
-    /// Whether the options determine the byte order of a program.
-    pub(crate) fn fixes_endian(&self) -> bool {
-        self.endian.is_some() || !self.arch.is_empty()
     }
 
     /// The options without those that affect how a policy in this language is read.
@@ -196,17 +183,27 @@ impl SourceOptions {
         options
     }
 
-    pub(super) fn kernel(&self) -> Result<KernelVersion> {
-        if let Some(KernelArg::Version(version)) = self.kernel {
+    /// The version of the kernel, if it is given.
+    pub(super) fn given_kernel(&self) -> Option<KernelVersion> {
+        match self.kernel {
+            Some(KernelArg::Version(version)) => Some(version),
+            _ => None,
+        }
+    }
+
+    /// The version of the kernel.
+    pub(crate) fn kernel(&self) -> std::result::Result<KernelVersion, Diagnostic> {
+        if let Some(version) = self.given_kernel() {
             return Ok(version);
         }
         let help = "give a version, such as --kernel 6.12";
         let release = callgate_linux::kernel::release().map_err(|error| {
             let why = callgate_linux::error_text(&error);
-            Failure::new(format!("cannot read the kernel version: {why}")).help(help)
+            Diagnostic::error(None, format!("cannot read the kernel version: {why}")).help(help)
         })?;
         release.parse().map_err(|_| {
-            Failure::new(format!("cannot parse the kernel version \"{release}\"")).help(help)
+            let message = format!("cannot parse the kernel version \"{release}\"");
+            Diagnostic::error(None, message).help(help)
         })
     }
 }

@@ -2,20 +2,20 @@
 
 use callgate::Endian;
 use callgate::convert::ConvertOptions;
-use callgate_formats::languages::{LanguageId, Reading, ReadingOption};
+use callgate_formats::languages::{LanguageId, Reading};
 use callgate_formats::oci;
 use callgate_formats::systemd::SystemdVersion;
 
 use super::options::SourceOptions;
-use crate::options::machine::NATIVE_ENDIAN;
 use crate::report::Result;
 
 impl SourceOptions {
-    /// The options, without the kernel version, which only some languages need.
-    fn reading(&self) -> Result<Reading> {
+    /// How sources are read, with the kernel version only if it is given.
+    pub(crate) fn reading(&self) -> Result<Reading> {
         let first = self.arch.first().copied();
         Ok(Reading {
             arches: self.arch.clone(),
+            kernel: self.given_kernel(),
             caps: self.caps,
             enosys_above: self
                 .enosys_above
@@ -31,22 +31,9 @@ impl SourceOptions {
         })
     }
 
-    /// How a policy in a language is read.
-    pub(crate) fn reading_of(&self, language: LanguageId) -> Result<Reading> {
-        let kernel = match language.has_option(ReadingOption::Kernel) {
-            true => Some(self.kernel()?),
-            false => None,
-        };
-        Ok(Reading { kernel, ..self.reading()? })
-    }
-
     /// The byte order of a program.
     pub(crate) fn of_program(&self) -> Result<Endian> {
-        // A machine without an architecture of ours has a byte order, too.
-        match self.arch.first().copied().or(self.machine().ok()) {
-            Some(_) => Ok(self.reading()?.of_program()?),
-            None => Ok(self.endian.map_or(NATIVE_ENDIAN, Endian::from)),
-        }
+        Ok(self.reading()?.of_program()?)
     }
 
     /// How a policy is written in a language and read back.

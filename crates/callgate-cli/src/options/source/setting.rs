@@ -1,21 +1,12 @@
 //! `--set NAME=VALUE`: the value of a variable.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use callgate_core::template::ValueError;
-use callgate_formats::Profile;
-
 use callgate_requests::Value;
-use callgate_requests::source::values_of;
 
 /// The value of a variable.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
     name: String,
     value: Value,
-    /// Whether a source has variables. Copies of the option share it.
-    is_used: Arc<AtomicBool>,
 }
 
 impl Setting {
@@ -23,7 +14,7 @@ impl Setting {
     pub(super) fn parse(text: &str) -> Result<Setting, String> {
         let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
         let name = name.strip_prefix('$').unwrap_or(name).to_owned();
-        Ok(Setting { name, value: Value::parse(value)?, is_used: Arc::default() })
+        Ok(Setting { name, value: Value::parse(value)? })
     }
 
     /// The name of the variable.
@@ -31,21 +22,10 @@ impl Setting {
         &self.name
     }
 
-    /// Whether no source has variables.
-    pub(super) fn is_unused(&self) -> bool {
-        !self.is_used.load(Ordering::Relaxed)
+    /// The value.
+    pub(super) fn value(&self) -> Value {
+        self.value
     }
-}
-
-/// The profile with these values; without any, the profile with its variables.
-pub(super) fn set(profile: Profile, settings: &[Setting]) -> Result<Profile, ValueError> {
-    if settings.is_empty() || profile.policy.variables().is_empty() {
-        return Ok(profile);
-    }
-    settings.iter().for_each(|setting| setting.is_used.store(true, Ordering::Relaxed));
-    let named = settings.iter().map(|setting| (setting.name.as_str(), setting.value));
-    let values = values_of(&profile.policy, named)?;
-    profile.given(&values)
 }
 
 #[cfg(test)]

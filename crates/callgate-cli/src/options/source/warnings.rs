@@ -2,27 +2,21 @@
 
 use super::definition;
 use super::options::SourceOptions;
-use super::values::KernelArg;
 use crate::report;
-
-/// Which kinds of sources there are.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Kinds {
-    pub(crate) profile: bool,
-    /// A profile of a container, to which runc adds rules.
-    pub(crate) container: bool,
-    pub(crate) program: bool,
-    /// A unit of systemd.
-    pub(crate) unit: bool,
-}
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_formats::languages::ReadingOption;
+use callgate_requests::source::Kinds;
 
 impl SourceOptions {
-    /// Warns about options that only affect profiles of containers. `what` the source is; `has_kernel` tells whether it
-    /// depends on the kernel, too.
-    pub(crate) fn warn_about_containers(&self, name: &str, what: &str, has_kernel: bool) {
+    /// Warnings about options that only affect profiles of containers, for a source that is `what` and depends on `used`.
+    pub(crate) fn without_effect(&self, what: &str, used: &[ReadingOption]) -> Vec<Diagnostic> {
+        if used.contains(&ReadingOption::Caps) {
+            return Vec::new();
+        }
+        let has_kernel = used.contains(&ReadingOption::Kernel);
         let given = |options: &SourceOptions| {
             [
-                options.fixes_kernel() && !has_kernel,
+                options.given_kernel().is_some() && !has_kernel,
                 options.caps.is_some(),
                 options.enosys_above.is_some(),
             ]
@@ -33,31 +27,25 @@ impl SourceOptions {
         };
         let options =
             ["--kernel", "--caps", "--enosys-above"].into_iter().zip(given(self)).zip(own);
-        for ((option, _), is_own) in options.filter(|((_, given), _)| *given) {
+        let given = options.filter(|((_, given), _)| *given);
+        let warning = |((option, _), is_own): ((&str, bool), bool)| {
             let suffix = if is_own { suffix } else { "" };
-            report::warn_about(
-                name,
-                format!("{option}{suffix} has no effect on {what}"),
-                "omit it: only container profiles have conditions that depend on it",
-            );
-        }
-    }
-
-    /// Whether a version of the kernel is given, not only where to take it from.
-    fn fixes_kernel(&self) -> bool {
-        matches!(self.kernel, Some(KernelArg::Version(_)))
+            Diagnostic::warning(None, format!("{option}{suffix} has no effect on {what}"))
+                .help("omit it: only container profiles have conditions that depend on it")
+        };
+        given.map(warning).collect()
     }
 
     /// Warns about options that affect no source of these kinds; their names end with `suffix`, which is empty for the
     /// options of all sources.
     pub(crate) fn warn_about_unused(&self, suffix: &str, kinds: Kinds) {
-        let Kinds { profile, program, unit, .. } = kinds;
+        let Kinds { profile, program, unit, variables, .. } = kinds;
         let none = |what: &str| match suffix.strip_prefix('-') {
             Some(side) => format!("filter {} is not {what}", side.to_uppercase()),
             None => format!("no source is {what}"),
         };
         let of_profiles = [
-            ("--kernel", self.fixes_kernel()),
+            ("--kernel", self.given_kernel().is_some()),
             ("--caps", self.caps.is_some()),
             ("--enosys-above", self.enosys_above.is_some()),
         ];
@@ -77,7 +65,7 @@ impl SourceOptions {
                 "omit it, or write NAME= with the name in baseProfileName",
             );
         }
-        for setting in self.set.iter().filter(|setting| setting.is_unused()) {
+        for setting in self.set.iter().filter(|_| !variables) {
             report::warn(
                 format!("--set {} has no effect: no source has variables", setting.name()),
                 "omit it: only Kafel policies with $NAME have variables",

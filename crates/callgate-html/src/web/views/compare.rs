@@ -25,7 +25,7 @@ pub(crate) fn compare(
     other.check_byte_order(&analysis.stack)?;
     let root = analysis.root;
     let store = &mut analysis.store;
-    let old = other.diagram(store)?;
+    let old = other.combined_diagram(store, warnings)?;
     let mut arches: Vec<Arch> = analysis.arches.clone();
     arches.extend(other.arches().into_iter().filter(|arch| !analysis.arches.contains(arch)));
     let complex = |error: DiagramError| vec![failed(error.to_string())];

@@ -47,9 +47,8 @@ fn policy(
     options.arches.clone_from(&analysis.arches);
     options.closest = closest;
     options.flags = analysis.stack.flags();
-    let filters = &analysis.stack.filters;
-    options.listener = filters.iter().find_map(|filter| filter.listener.clone());
-    let converting = analysis.stack.to_convert(&mut analysis.store)?;
+    options.listener = analysis.stack.listener().cloned();
+    let converting = analysis.stack.to_convert(&mut analysis.store, &mut Vec::new())?;
     let converted = match convert_diagram(&mut analysis.store, converting, &options) {
         Ok(converted) => converted,
         Err(error) if error.losses().is_empty() => {

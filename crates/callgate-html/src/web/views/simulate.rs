@@ -18,7 +18,7 @@ use crate::{Markup, Section, chip, counted, grouped};
 /// # Errors
 /// If the syscall cannot be read.
 pub(crate) fn simulate(analysis: &Analysis<'_>, call: &Call) -> Result<Shown, Messages> {
-    let failed = |diagnostic| vec![Message { source: None, diagnostic }];
+    let failed = |diagnostic| vec![Message::of_request(diagnostic)];
     let machine = analysis.source.reading.machine;
     let arch = call.arch_among(&analysis.arches, machine);
     let data = call.data(arch).map_err(failed)?;

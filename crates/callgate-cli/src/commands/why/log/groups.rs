@@ -17,7 +17,7 @@ use super::search::{Relevance, find};
 use crate::called::default_arch;
 use crate::options::{SourceOptions, native_arch};
 use crate::report::{Failure, Result, muted, unrepeated};
-use crate::source::{Filter, LoadedSource, Text};
+use crate::source::{LoadedSource, Text};
 
 /// A source as one machine installs it.
 pub(super) struct Group {
@@ -168,7 +168,7 @@ impl<'a> Groups<'a> {
             return;
         }
         let again = unrepeated(|| self.source.read(&group.options));
-        match again.and_then(|stack| stack.filters.iter().try_for_each(Filter::check_values)) {
+        match again.and_then(|stack| Ok(stack.check_values()?)) {
             Ok(()) => group.is_used = true,
             Err(failure) => self.failure = Some(failure),
         }

@@ -1,0 +1,54 @@
+//! How the caller names its options: the advice in messages.
+
+/// The advice in messages about sources, in the words of the caller.
+#[derive(Debug)]
+pub struct Wording {
+    /// How variables get values before a filter is compiled.
+    pub give_values: &'static str,
+    /// The same before filters are merged.
+    pub give_values_to_merge: &'static str,
+    /// How two filters are made to be for machines of one byte order.
+    pub one_byte_order: &'static str,
+    /// How an architecture is chosen.
+    pub choose_arch: &'static str,
+    /// How one architecture is given.
+    pub one_arch: &'static str,
+    /// What to do if a text contradicts the given byte order.
+    pub byte_order: &'static str,
+    /// How the format of a source is given.
+    pub give_format: &'static str,
+    /// How one is chosen for a text that is both a profile and a program.
+    pub choose_format: &'static str,
+    /// How bytes that are not text are given as instructions.
+    pub give_raw: &'static str,
+    /// What takes socket filters.
+    pub socket_filters: &'static str,
+    /// The message and the help for a part of a source that has none.
+    pub no_parts: [&'static str; 2],
+    /// What to do about an empty source with this name.
+    pub empty: fn(name: &str) -> &'static str,
+    /// How a command such as `gzip -dc` is applied to the source with this name.
+    pub converted: fn(command: &str, name: &str) -> String,
+}
+
+impl Wording {
+    /// The words of requests in JSON, and of interfaces that have the same settings.
+    pub const REQUEST: &Wording = &Wording {
+        give_values: "give the values with `set`, or request a `template`",
+        give_values_to_merge: "give the values with `set`",
+        one_byte_order: "give one machine for both, or the byte order of a program",
+        choose_arch: "give other `arches`",
+        one_arch: "give one architecture",
+        byte_order: "omit the architectures and the byte order, or give that of the text",
+        give_format: "give its `format`",
+        choose_format: "give its `format`: oci or bpftext",
+        give_raw: "give a program as `insns` or `hex`",
+        socket_filters: "",
+        no_parts: [
+            "a text in this format has no parts with names",
+            "`part` is for resources of Kubernetes and threads of Firecracker",
+        ],
+        empty: |_| "",
+        converted: |command, name| format!("{command} {name}"),
+    };
+}
