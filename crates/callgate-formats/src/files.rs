@@ -103,6 +103,17 @@ impl<'t> Report<'t> {
         self.report(Severity::Error, at, message)
     }
 
+    /// Adds an error with what to do, after which there is no value.
+    pub(crate) fn refuse<T>(
+        &mut self,
+        at: At,
+        message: impl Into<String>,
+        help: &str,
+    ) -> Option<T> {
+        self.error(at, message).help = help.to_owned();
+        None
+    }
+
     pub(crate) fn report(
         &mut self,
         severity: Severity,

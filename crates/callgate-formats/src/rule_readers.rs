@@ -182,9 +182,7 @@ impl ComparisonBudget {
             "the rules up to this line have more than {MAX_COMPARISONS} comparisons, the limit; each counts on {arches} \
              architectures"
         );
-        reader.error(at, message).help =
-            "compare with ranges or bits instead of single values".to_owned();
-        None
+        reader.refuse(at, message, "compare with ranges or bits instead of single values")
     }
 }
 

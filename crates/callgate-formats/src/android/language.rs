@@ -4,10 +4,10 @@ use super::line::is_entry;
 use super::options::{APP_ZYGOTE, ListKind, ListText, ReadOptions};
 use super::read::read as read_texts;
 use crate::change::input::{Edit, EditInput, line_at_end};
-use crate::files::FileErrors;
 use crate::languages::is_text;
 use crate::languages::{
-    Editor, Files, Input, Language, Likeness, Name, Parts, ReadFilter, ReadSource, Reading, Text,
+    Editor, Files, Input, Language, Likeness, Name, ReadFilter, ReadResult, ReadSource, Reading,
+    Text, weights_of,
 };
 use crate::profile::Profile;
 use callgate_bpf::diagnostic::Diagnostic;
@@ -16,31 +16,24 @@ use callgate_core::Arch;
 
 /// The language.
 pub const LANGUAGE: Language = Language {
-    what: "a filter of Android",
     names: &[Name::read("android")],
     forms: &[(
         "android:libc#app",
         "a filter of Android, from the lists in bionic's directory libc: app, app-zygote, system; a list alone: android:FILE",
     )],
     utf8_help: Some("bionic's lists are text in UTF-8"),
-    page: "android",
     likeness,
-    read,
-    options: &[],
-    parts: Parts::None,
     for_builds: false,
     editor: Some(Editor { names_files: true, ..Editor::of(edits) }),
+    ..Language::of("a filter of Android", "android", read)
 };
 
 fn likeness(_: Option<&str>, text: &[u8]) -> Likeness {
-    match is_text(text) && is_list(text) {
-        true => Likeness::Text,
-        false => Likeness::None,
-    }
+    Likeness::of_text(is_text(text) && is_list(text))
 }
 
 /// Reads the lists of a filter, or a single list: the filter that allows only its syscalls.
-fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> Result<ReadSource, FileErrors> {
+fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> ReadResult {
     if let (Some(name), [_]) = (input.file, input.texts) {
         check_list_name(name)?;
     }
@@ -69,16 +62,12 @@ fn weights(
     filter: &ReadFilter,
     priorities: &[&'static str],
 ) -> Result<Option<Weights>, Diagnostic> {
-    if priorities.is_empty() {
-        return Ok(None);
-    }
     let of_rank = |(index, name): (usize, &&'static str)| {
         let count = 1.0 / (index as f64 + 1.0);
         let name = String::from(*name);
         filter.arches.iter().map(move |arch| Count { arch: Some(*arch), name: name.clone(), count })
     };
-    let weights = Weights::of(priorities.iter().enumerate().flat_map(of_rank));
-    weights.map(Some).map_err(|error| Diagnostic::error(None, error.to_string()))
+    weights_of(priorities.iter().enumerate().flat_map(of_rank))
 }
 
 /// Whether a text begins as a list: with an entry such as `close(int) all`.

@@ -44,8 +44,7 @@ pub(super) fn entry<'t>(
 ) -> Option<Entry<'t>> {
     let place = |offset: usize| At { offset: at.offset + offset, ..at };
     if let Some(nul) = line.find('\0') {
-        report.error(place(nul), "a NUL byte").help = "remove it".to_owned();
-        return None;
+        return report.refuse(place(nul), "a NUL byte", "remove it");
     }
     let (Some(open), Some(close)) = (line.find('('), line.rfind(')')) else {
         return no_parameters(report, line, at);
@@ -64,10 +63,9 @@ pub(super) fn entry<'t>(
 
 fn no_parameters<T>(report: &mut Report<'_>, line: &str, at: At) -> Option<T> {
     let message = format!("expected parameters in parentheses, but found `{}`", shorten(line));
-    report.error(at, message).help =
-        "an entry is `name(parameters) architectures`, such as `read(int, void*, size_t) all`"
-            .to_owned();
-    None
+    let help =
+        "an entry is `name(parameters) architectures`, such as `read(int, void*, size_t) all`";
+    report.refuse(at, message, help)
 }
 
 /// The function, with what belongs to it, and its offset in the text before the parameters.
@@ -102,10 +100,7 @@ fn function<'t>(
         _ => None,
     };
     match error {
-        Some((message, help)) => {
-            report.error(at, message).help = help.to_owned();
-            None
-        }
+        Some((message, help)) => report.refuse(at, message, help),
         None => Some((start, function)),
     }
 }
@@ -130,15 +125,13 @@ fn syscall_name<'t>(
     let start = function.len() + 1;
     let place = |offset: usize| At { offset: at.offset + offset, ..at };
     if function.is_empty() || name.is_empty() {
-        report.error(place(function.len()), "a misplaced colon").help =
-            "write `function:syscall`, or only the name if both are the same".to_owned();
-        return None;
+        let help = "write `function:syscall`, or only the name if both are the same";
+        return report.refuse(place(function.len()), "a misplaced colon", help);
     }
     if let Some(number) = number.filter(|number| number.trim().parse::<u32>().is_err()) {
         let message = format!("`{}` is not the number of a sub-call", shorten(number));
-        report.error(place(start + name.len() + 1), message).help =
-            "write `function:socketcall:number`".to_owned();
-        return None;
+        let help = "write `function:socketcall:number`";
+        return report.refuse(place(start + name.len() + 1), message, help);
     }
     let has_alias = function.find('|').is_some_and(|bar| bar > 0);
     Some((start, if has_alias { without_alias(name) } else { name }))
@@ -150,9 +143,8 @@ fn arches(report: &mut Report<'_>, list: &str, at: At) -> Option<(ArchSet, ArchS
         return Some((all, ArchSet::default()));
     }
     if list.is_empty() {
-        report.error(at, "missing architectures after the parameters").help =
-            "write `all`, or a list such as `arm,lp64`".to_owned();
-        return None;
+        let help = "write `all`, or a list such as `arm,lp64`";
+        return report.refuse(at, "missing architectures after the parameters", help);
     }
     let (mut arches, mut named) = (ArchSet::default(), ArchSet::default());
     let mut offset = 0;

@@ -7,29 +7,25 @@ use super::write;
 use crate::change::entries::{self, Object, member};
 use crate::change::input::{Edit, EditInput};
 use crate::change::verify::Compared;
-use crate::files::FileErrors;
 use crate::languages::{
-    Editor, Files, Input, Language, Likeness, Name, Naming, Parts, ReadSource, Reading, Writer,
+    Editor, Files, Input, Language, Likeness, Name, Naming, Parts, ReadResult, ReadSource, Reading,
+    Writer,
 };
 use crate::syntax::documents::parse_documents;
 use crate::syntax::tree::Node;
 
 /// The language.
 pub const LANGUAGE: Language = Language {
-    what: "a filter of Firecracker",
     names: &[Name::written("firecracker", &WRITER)],
     forms: &[(
         "firecracker:FILE#vmm",
         "the filter of a thread in a document of Firecracker or seccompiler; for the only one of a .json, write its name",
     )],
     utf8_help: Some("the filters of Firecracker are JSON"),
-    page: "firecracker",
     likeness,
-    read,
-    options: &[],
     parts: Parts::Always,
-    for_builds: true,
     editor: Some(Editor::of(edits)),
+    ..Language::of("a filter of Firecracker", "firecracker", read)
 };
 
 const WRITER: Writer = Writer { naming: Some(NAMING), ..Writer::of("profile.json", write::write) };
@@ -44,7 +40,7 @@ fn likeness(extension: Option<&str>, text: &[u8]) -> Likeness {
     }
 }
 
-fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> Result<ReadSource, FileErrors> {
+fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> ReadResult {
     let options = ReadOptions {
         thread: input.part.map(str::to_owned),
         choosing: reading.choosing,
@@ -55,8 +51,7 @@ fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> Result<ReadS
 }
 
 /// Whether a text begins like a document: an object, in it an object for a thread, in it one of its keys.
-#[must_use]
-pub fn is_document(text: &[u8]) -> bool {
+fn is_document(text: &[u8]) -> bool {
     const KEYS: [&[u8]; 5] =
         [b"mismatch_action", b"match_action", b"default_action", b"filter_action", b"filter"];
     let key = || {

@@ -34,5 +34,5 @@ mod parse;
 mod read;
 mod write;
 
-pub use language::{LANGUAGE, is_document};
+pub use language::LANGUAGE;
 pub use read::{ReadOptions, read};

@@ -119,9 +119,8 @@ fn thread<'n>(
             .help = "seccompiler rejects this; use two different actions".to_owned();
     }
     let Some(filter) = fields.get("filter") else {
-        reader.error(fields.at, "missing `filter` in the filter of a thread").help =
-            "add the list of syscalls: \"filter\": [{\"syscall\": \"read\"}]".to_owned();
-        return None;
+        let help = "add the list of syscalls: \"filter\": [{\"syscall\": \"read\"}]";
+        return reader.refuse(fields.at, "missing `filter` in the filter of a thread", help);
     };
     let nodes = reader.list(filter, "`filter`")?;
     let entries: Vec<Entry<'n>> =
@@ -139,16 +138,14 @@ fn either_action(
     match (fields.get(name), fields.get(old)) {
         (Some(_), Some(node)) => {
             let message = format!("`{name}` and `{old}` are two names of the same action");
-            reader.error(node.at, message).help = "remove one of them".to_owned();
-            None
+            reader.refuse(node.at, message, "remove one of them")
         }
         (Some(node), None) => action(reader, node, &format!("`{name}`")),
         (None, Some(node)) => action(reader, node, &format!("`{old}`")),
         (None, None) => {
             let message = format!("missing `{name}` in the filter of a thread");
-            reader.error(fields.at, message).help =
-                format!("give an action, such as \"{name}\": \"{example}\"");
-            None
+            let help = format!("give an action, such as \"{name}\": \"{example}\"");
+            reader.refuse(fields.at, message, help)
         }
     }
 }
@@ -188,9 +185,12 @@ fn unknown_syscall(reader: &mut Reader<'_>, at: usize, name: &str, arch: Arch) {
 fn conditions(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Vec<ArgCondition>> {
     let nodes = reader.list(node, "`args`")?;
     if nodes.is_empty() {
-        reader.error(node.at, "`args` is empty, but must have at least one condition").help =
-            "seccompiler rejects this; remove `args` if all calls are meant".to_owned();
-        return None;
+        let help = "seccompiler rejects this; remove `args` if all calls are meant";
+        return reader.refuse(
+            node.at,
+            "`args` is empty, but must have at least one condition",
+            help,
+        );
     }
     let conditions: Vec<ArgCondition> =
         nodes.iter().filter_map(|node| condition(reader, node)).collect();
@@ -291,8 +291,7 @@ fn variant<'n>(
             [only] => (only.key_at, &*only.key, Some(&only.value)),
             members => {
                 let message = format!("{what} must have one member, but has {}", members.len());
-                reader.error(node.at, message).help = form_of(words);
-                return None;
+                return reader.refuse(node.at, message, form_of(words));
             }
         },
         _ => {
@@ -303,21 +302,18 @@ fn variant<'n>(
     let Some((word, takes_number)) = words.iter().copied().find(|(word, _)| *word == given) else {
         let message = format!("{what} is unknown: `{}`", shorten(given));
         let near = reader.nearest(given, words.iter().map(|(word, _)| *word));
-        reader.error(at, message).help = did_you_mean(near, &form_of(words));
-        return None;
+        return reader.refuse(at, message, did_you_mean(near, &form_of(words)));
     };
     match value.filter(|value| value.kind != NodeKind::Null) {
         Some(number) if takes_number => Some(Variant { word, number: Some(number) }),
         None if !takes_number => Some(Variant { word, number: None }),
         Some(value) => {
             let message = format!("`{word}` does not take a value");
-            reader.error(value.at, message).help = format!("write \"{word}\"");
-            None
+            reader.refuse(value.at, message, format!("write \"{word}\""))
         }
         None => {
             let message = format!("`{word}` needs a number");
-            reader.error(at, message).help = format!("write {{\"{word}\": 1}}");
-            None
+            reader.refuse(at, message, format!("write {{\"{word}\": 1}}"))
         }
     }
 }

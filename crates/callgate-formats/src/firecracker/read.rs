@@ -92,8 +92,7 @@ fn choose<'f, 'n>(
             (format!("the document has no filter for the thread `{}`", shorten(name)), help)
         }
     };
-    reader.error(at, message).help = help;
-    None
+    reader.refuse(at, message, help)
 }
 
 /// What a document is read for.
@@ -140,8 +139,7 @@ pub(super) fn lower(
     if conditions > MAX_CONDITIONS {
         let message =
             format!("the filter has {conditions} conditions; the limit is {MAX_CONDITIONS}");
-        reader.error(filter.at, message).help = "write fewer conditions".to_owned();
-        return None;
+        return reader.refuse(filter.at, message, "write fewer conditions");
     }
     if filter.entries.is_empty() {
         let action = filter.mismatch.name;

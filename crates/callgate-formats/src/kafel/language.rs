@@ -5,28 +5,22 @@ use super::parse::{Action, action};
 use super::read::{ReadOptions, read_with_includes};
 use super::{edit, text, write};
 use crate::annotated::AnnotatedWriter;
-use crate::files::FileErrors;
 use crate::languages::{
-    Editor, Files, Input, Language, Likeness, Name, Parts, ReadSource, Reading, ReadingOption,
+    Editor, Files, Input, Language, Likeness, Name, ReadResult, ReadSource, Reading, ReadingOption,
     Writer,
 };
 
 /// The language.
 pub const LANGUAGE: Language = Language {
-    what: "a Kafel policy",
     names: &[Name::written("kafel", &WRITER)],
     forms: &[(
         "nsjail.policy",
         "a policy in Kafel's language, also .kafel; for other file names, write kafel:NAME",
     )],
-    utf8_help: None,
-    page: "kafel",
     likeness,
-    read,
     options: &[ReadingOption::Variables],
-    parts: Parts::None,
-    for_builds: true,
     editor: Some(Editor::of(edit::edits)),
+    ..Language::of("a Kafel policy", "kafel", read)
 };
 
 const WRITER: Writer = Writer {
@@ -57,18 +51,19 @@ fn likeness(extension: Option<&str>, text: &[u8]) -> Likeness {
     }
 }
 
-fn read(
-    input: &Input<'_>,
-    reading: &Reading,
-    files: &mut dyn Files,
-) -> Result<ReadSource, FileErrors> {
-    let options = ReadOptions {
+fn read(input: &Input<'_>, reading: &Reading, files: &mut dyn Files) -> ReadResult {
+    let options = options(input, reading);
+    let mut include = |name: &str, from: Option<&str>| files.include(name, from);
+    Ok(ReadSource::of(read_with_includes(input.text(), &options, &mut include)?))
+}
+
+/// What the policy of a source is read for.
+pub(crate) fn options(input: &Input<'_>, reading: &Reading) -> ReadOptions {
+    ReadOptions {
         identity: input.identity.map(str::to_owned),
         statements: reading.statements,
         ..ReadOptions::for_arches(reading.each_arch())
-    };
-    let mut include = |name: &str, from: Option<&str>| files.include(name, from);
-    Ok(ReadSource::of(read_with_includes(input.text(), &options, &mut include)?))
+    }
 }
 
 /// Whether a text begins as a policy: after comments and directives, with a keyword and what may follow it.

@@ -42,5 +42,6 @@ mod write;
 
 pub use crate::included::{Included, Includes};
 pub use language::LANGUAGE;
-pub use names::has_argument;
+pub(crate) use language::options;
+pub(crate) use names::has_argument;
 pub use read::{ReadOptions, read, read_with_includes};

@@ -127,7 +127,7 @@ const ABSENT: &[(Arch, &[&str])] = &[
 
 /// Names for a syscall of the kernel's table in Kafel, the best first: those of Kafel's tables, then those that only the reader
 /// takes. Some may mean another syscall ([`name_in_table`]). None if Kafel's table lacks the syscall.
-pub fn names_in_kafel(arch: Arch, name: &str) -> Vec<String> {
+pub(super) fn names_in_kafel(arch: Arch, name: &str) -> Vec<String> {
     if ABSENT.iter().any(|(own, names)| *own == arch && names.contains(&name)) {
         return Vec::new();
     }
@@ -252,7 +252,7 @@ pub(super) fn deviation(arch: Arch, syscall: &str, name: &str) -> Option<Deviati
 }
 
 /// Whether Kafel's tables have the argument with this name in today's kernel, at the same place and with the same width.
-pub fn has_argument(syscall: &str, name: &str) -> bool {
+pub(crate) fn has_argument(syscall: &str, name: &str) -> bool {
     let is_own = |(own, argument): (&str, &str)| (own, argument) == (syscall, name);
     let is_newer = OLDER.iter().any(|(own, _, today)| is_own((own, today)));
     let mut differs =

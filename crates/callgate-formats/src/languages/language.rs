@@ -24,7 +24,7 @@ use crate::profile::{Listener, Profile};
 use crate::systemd::SystemdVersion;
 use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::Diagnostic;
-use callgate_codegen::Weights;
+use callgate_codegen::{Count, Weights};
 use callgate_core::Arch;
 use callgate_core::diagram::{Func, Store};
 
@@ -43,7 +43,7 @@ pub struct Language {
     /// How much the extension of a file and its text look like this language.
     pub likeness: fn(extension: Option<&str>, text: &[u8]) -> Likeness,
     /// Reads texts. All but units and lists of Android are one text.
-    pub read: fn(&Input<'_>, &Reading, &mut dyn Files) -> Result<ReadSource, FileErrors>,
+    pub read: ReadFn,
     /// The options of [`Reading`] that have an effect besides the architectures and `strict`.
     pub options: &'static [ReadingOption],
     /// Whether a text has parts, one of which is read.
@@ -53,6 +53,31 @@ pub struct Language {
     /// How a text is changed to allow a syscall.
     pub editor: Option<Editor>,
 }
+
+impl Language {
+    /// A language with one kind of texts, each of them a policy for one program, that nothing recognizes or changes.
+    pub(crate) const fn of(what: &'static str, page: &'static str, read: ReadFn) -> Language {
+        Language {
+            what,
+            names: &[],
+            forms: &[],
+            utf8_help: None,
+            page,
+            likeness: |_, _| Likeness::None,
+            read,
+            options: &[],
+            parts: Parts::None,
+            for_builds: true,
+            editor: None,
+        }
+    }
+}
+
+/// How a language reads texts.
+pub type ReadFn = fn(&Input<'_>, &Reading, &mut dyn Files) -> ReadResult;
+
+/// The filters of a source, or all messages about it.
+pub type ReadResult = Result<ReadSource, FileErrors>;
 
 /// A name of a language.
 pub struct Name {
@@ -93,6 +118,13 @@ pub enum Likeness {
     Extension,
     /// The text cannot be anything else, whatever the extension is.
     Certain,
+}
+
+impl Likeness {
+    /// The likeness of a text that begins as in a language, or does not.
+    pub(crate) const fn of_text(is_like: bool) -> Likeness {
+        if is_like { Likeness::Text } else { Likeness::None }
+    }
 }
 
 /// An option that affects how some languages are read.
@@ -251,6 +283,17 @@ impl ReadFilter {
         let arches = profile.policy.arches().collect();
         ReadFilter { suffix: String::new(), profile, arches, weights: None, directive: None }
     }
+}
+
+/// The weights of these counts; `None` if there are none.
+pub(crate) fn weights_of(
+    counts: impl Iterator<Item = Count>,
+) -> Result<Option<Weights>, Diagnostic> {
+    let mut counts = counts.peekable();
+    if counts.peek().is_none() {
+        return Ok(None);
+    }
+    Weights::of(counts).map(Some).map_err(|error| Diagnostic::error(None, error.to_string()))
 }
 
 /// Messages about the first text.

@@ -21,8 +21,8 @@ mod registry;
 
 pub use language::{
     Editor, EnosysRule, Files, Input, Language, LanguageId, Likeness, Name, Naming, NoFiles, Parts,
-    ReadFilter, ReadSource, ReadingOption, Text, Writer,
+    ReadFilter, ReadFn, ReadResult, ReadSource, ReadingOption, Text, Writer,
 };
-pub(crate) use language::{Writing, is_text, of_first};
+pub(crate) use language::{Writing, is_text, of_first, weights_of};
 pub use reading::Reading;
 pub use registry::{LANGUAGES, UnknownLanguage, detect, of_extension};

@@ -16,9 +16,8 @@ pub(super) fn action<'t>(
     at: usize,
 ) -> Option<(Verdict, &'t str)> {
     if text.starts_with('[') {
-        reader.error(at, "missing action before the arguments").help =
-            "write one of kill, errno N, allow, trap and notify before them".to_owned();
-        return None;
+        let help = "write one of kill, errno N, allow, trap and notify before them";
+        return reader.refuse(at, "missing action before the arguments", help);
     }
     let word = text.split([' ', '\t', '\r', '[', '#']).next().unwrap_or(text);
     let Some((name, rest)) =
@@ -26,15 +25,13 @@ pub(super) fn action<'t>(
     else {
         let near = reader.nearest(word, ACTIONS);
         let message = format!("`{}` is not an action of LXC", shorten(word));
-        reader.error(at, message).help =
-            did_you_mean(near, "the actions are kill, errno N, allow, trap and notify");
-        return None;
+        let help = did_you_mean(near, "the actions are kill, errno N, allow, trap and notify");
+        return reader.refuse(at, message, help);
     };
     if name == "errno" {
         let Some((number, rest)) = integer(rest, Base::Decimal) else {
-            reader.error(at, "missing number after `errno`").help =
-                "LXC takes numbers from 0 to 4094, such as errno 1".to_owned();
-            return None;
+            let help = "LXC takes numbers from 0 to 4094, such as errno 1";
+            return reader.refuse(at, "missing number after `errno`", help);
         };
         // SCMP_ACT_ERRNO keeps 16 bits of an int.
         let errno = number as u16;
@@ -95,20 +92,16 @@ pub(super) fn arguments(reader: &mut Reader<'_>, line: &str, at: usize) -> Optio
         }
         let Some(open) = part.find('[') else {
             let message = format!("`{}` after the arguments", shorten(part));
-            reader.error(part_at, message).help =
-                "LXC refuses anything after the last ], even blanks and comments; remove it"
-                    .to_owned();
-            return None;
+            let help = "LXC refuses anything after the last ], even blanks and comments; remove it";
+            return reader.refuse(part_at, message, help);
         };
         count += 1;
         let inside = part.get(open + 1..).unwrap_or("");
         let comparison = comparison(reader, inside, part_at + open)?;
         if let Some(same) = comparisons.iter().find(|one| one.arg() == comparison.arg()) {
             let message = format!("a second comparison of argument {}", same.arg());
-            reader.error(part_at + open, message).help =
-                "libseccomp rejects it, so the container would not start; write two rules if one comparison is enough"
-                    .to_owned();
-            return None;
+            let help = "libseccomp rejects it, so the container would not start; write two rules if one comparison is enough";
+            return reader.refuse(part_at + open, message, help);
         }
         comparisons.push(comparison);
     }
@@ -117,10 +110,7 @@ pub(super) fn arguments(reader: &mut Reader<'_>, line: &str, at: usize) -> Optio
 
 /// The comparison between two brackets.
 fn comparison(reader: &mut Reader<'_>, text: &str, at: usize) -> Option<Comparison> {
-    let mut fail = |what: String, help: &str| {
-        reader.error(at, what).help = help.to_owned();
-        None
-    };
+    let mut fail = |what: String, help: &str| reader.refuse(at, what, help.to_owned());
     const FORM: &str = "the form is [INDEX,VALUE,OP] or [INDEX,VALUE,OP,MASK], such as [0,0x10000000,&=,0x10000000]; \
                         LXC also reads a [ in a comment";
     let malformed = || format!("`[{}]` is not a comparison of LXC", shorten(text));

@@ -6,37 +6,27 @@ use super::read::{ReadOptions, read as read_texts};
 use super::write;
 use crate::change::input::{Edit, EditInput, line_after, line_at_end, logical_line, without_line};
 use crate::change::verify::Compared;
-use crate::files::FileErrors;
 use crate::languages::{
-    Editor, Files, Input, Language, Likeness, Name, Parts, ReadSource, Reading, Writer,
+    Editor, Files, Input, Language, Likeness, Name, ReadResult, ReadSource, Reading, Writer,
 };
 use callgate_bpf::SyscallTable;
 
 /// The language.
 pub const LANGUAGE: Language = Language {
-    what: "a profile of LXC",
     names: &[Name::written("lxc", &WRITER)],
     forms: &[("lxc:FILE", "a seccomp profile of LXC; `lxc:` may be omitted")],
-    utf8_help: None,
-    page: "lxc",
     likeness,
-    read,
-    options: &[],
-    parts: Parts::None,
-    for_builds: true,
     editor: Some(Editor::of(edits)),
+    ..Language::of("a profile of LXC", "lxc", read)
 };
 
 const WRITER: Writer = Writer::of("seccomp.profile", |fit, _| write::write(fit));
 
 fn likeness(_: Option<&str>, text: &[u8]) -> Likeness {
-    match is_lxc_profile(text) {
-        true => Likeness::Text,
-        false => Likeness::None,
-    }
+    Likeness::of_text(is_lxc_profile(text))
 }
 
-fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> Result<ReadSource, FileErrors> {
+fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> ReadResult {
     let Reading { strict, statements, .. } = *reading;
     let options = ReadOptions { native: reading.host(), strict, statements };
     Ok(ReadSource::of(read_texts(input.text(), &options)?))

@@ -25,5 +25,6 @@ mod read;
 mod write;
 
 pub use language::LANGUAGE;
-pub use parse::{compat_arches, host_of};
+pub(crate) use parse::compat_arches;
+pub use parse::host_of;
 pub use read::{ReadOptions, read};

@@ -57,8 +57,7 @@ const EACCES: u16 = 13;
 /// Parses a profile. `None` only after an error was reported.
 pub(super) fn parse<'t>(reader: &mut Reader<'_>, text: &'t str, native: Arch) -> Option<Model<'t>> {
     if let Some(at) = text.find('\0') {
-        reader.error(at, "a zero byte").help = "LXC's profiles are text; remove it".to_owned();
-        return None;
+        return reader.refuse(at, "a zero byte", "LXC's profiles are text; remove it");
     }
     let offset_of = |part: &str| text.len() - part.len();
     let version = integer(text, Base::Decimal);
@@ -69,22 +68,19 @@ pub(super) fn parse<'t>(reader: &mut Reader<'_>, text: &'t str, native: Arch) ->
             "expected the version, 1 or 2, in the first line, but found `{}`",
             shorten(found)
         );
-        reader.error(0, message).help = "write 2 in the first line".to_owned();
-        return None;
+        return reader.refuse(0, message, "write 2 in the first line");
     };
     let rest = skip_space(rest);
     let policy_at = offset_of(rest);
     if rest.is_empty() {
-        reader.error(policy_at, "missing policy after the version").help =
-            "write allowlist or denylist in the second line".to_owned();
-        return None;
+        let help = "write allowlist or denylist in the second line";
+        return reader.refuse(policy_at, "missing policy after the version", help);
     }
     let (line, body) = rest.split_once('\n').unwrap_or((rest, ""));
     let has_newline = line.len() < rest.len();
     if line.contains("debug") {
         let at = policy_at + line.find("debug").unwrap_or(0);
-        reader.error(at, "LXC refuses the word `debug` in this line").help = "remove it".to_owned();
-        return None;
+        return reader.refuse(at, "LXC refuses the word `debug` in this line", "remove it");
     }
     let body_at = offset_of(body);
     match version {
@@ -94,12 +90,12 @@ pub(super) fn parse<'t>(reader: &mut Reader<'_>, text: &'t str, native: Arch) ->
                     "version 1 needs the policy `allowlist`, but found `{}`",
                     shorten(line.trim())
                 );
-                reader.error(policy_at, message).help = match line.contains("whitelist") {
+                let help = match line.contains("whitelist") {
                     true => "LXC 4.0.4 and later refuse whitelist in version 1; write allowlist"
                         .to_owned(),
                     false => "write allowlist, or use version 2".to_owned(),
                 };
-                return None;
+                return reader.refuse(policy_at, message, help);
             }
             let numbers = numbers(reader, body, body_at)?;
             Some(Model {
@@ -138,11 +134,11 @@ fn policy(reader: &mut Reader<'_>, line: &str, at: usize, has_newline: bool) -> 
         let near = reader.nearest(word, ALLOW.into_iter().chain(DENY));
         let message =
             format!("expected allowlist or denylist, but found `{}`", shorten(line.trim()));
-        reader.error(at, message).help = did_you_mean(
+        let help = did_you_mean(
             near,
             "the line after the version is the policy; LXC has no comments before it",
         );
-        return None;
+        return reader.refuse(at, message, help);
     };
     if word != name {
         let message = format!("LXC reads `{}` as `{name}`", shorten(word));
@@ -157,9 +153,8 @@ fn policy(reader: &mut Reader<'_>, line: &str, at: usize, has_newline: bool) -> 
         let given = given.trim_start_matches(' ');
         default_at = at + (line.len() - given.len()).max(before.len());
         if given.is_empty() && has_newline {
-            reader.error(default_at, "a blank at the end of the line").help =
-                "LXC expects an action after it, and refuses the profile; remove it".to_owned();
-            return None;
+            let help = "LXC expects an action after it, and refuses the profile; remove it";
+            return reader.refuse(default_at, "a blank at the end of the line", help);
         }
         if !given.is_empty() {
             let (verdict, rest) = action(reader, given, default_at)?;
@@ -185,10 +180,8 @@ fn numbers(reader: &mut Reader<'_>, body: &str, body_at: usize) -> Option<Vec<(u
                     format!("expected the number of a syscall, but found `{}`", shorten(found))
                 }
             };
-            reader.error(at, message).help =
-                "version 1 of LXC's profiles has one number per line, without comments; for names, use version 2"
-                    .to_owned();
-            return None;
+            let help = "version 1 of LXC's profiles has one number per line, without comments; for names, use version 2";
+            return reader.refuse(at, message, help);
         };
         report_ignored(reader, rest, at + line.len() - rest.len(), "number");
         // LXC keeps an int.
@@ -273,10 +266,9 @@ fn rule<'t>(
     let mut is_given = false;
     if !after.is_empty() && !after.starts_with('#') {
         if name.is_empty() {
-            reader.error(at, "a blank before the name of a syscall").help =
-                "LXC takes what follows for an action, and refuses the profile; remove the blank"
-                    .to_owned();
-            return None;
+            let help =
+                "LXC takes what follows for an action, and refuses the profile; remove the blank";
+            return reader.refuse(at, "a blank before the name of a syscall", help);
         }
         let (given, rest) = action(reader, after, at + line.len() - after.len())?;
         (verdict, is_given) = (given, true);
@@ -304,7 +296,7 @@ fn rule<'t>(
 }
 
 /// The architectures that LXC adds to that of a host.
-pub fn compat_arches(native: Arch) -> &'static [Arch] {
+pub(crate) fn compat_arches(native: Arch) -> &'static [Arch] {
     match native {
         Arch::X86_64 => &[Arch::X86, Arch::X32],
         Arch::Aarch64 => &[Arch::Arm],

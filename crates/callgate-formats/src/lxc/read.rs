@@ -72,6 +72,9 @@ const WORDS: Words = Words { unit: "line", consequence: "so the container would 
 
 /// The rule sets, the native one first.
 struct Lowering<'n> {
+    /// The verdict of syscalls without a rule.
+    default: Verdict,
+    is_strict: bool,
     sets: Vec<RuleSet<Origin<'n>>>,
     budget: ComparisonBudget,
     /// Rules without comparisons that were added, which do not matter again.
@@ -95,6 +98,8 @@ pub(super) fn lower(
     let arches = std::iter::once(&native).chain(compat);
     let sets = arches.map(|arch| RuleSet::new(*arch)).collect();
     let mut lowering = Lowering {
+        default: model.default,
+        is_strict: options.strict,
         sets,
         budget: ComparisonBudget::default(),
         given: BTreeSet::new(),
@@ -104,7 +109,7 @@ pub(super) fn lower(
         Rules::Numbers(numbers) => lowering.numbers(reader, numbers)?,
         Rules::Named(rules) => {
             for rule in rules {
-                lowering.rule(reader, rule, model.default, options.strict)?;
+                lowering.rule(reader, rule)?;
             }
         }
     }
@@ -158,19 +163,14 @@ impl<'n> Lowering<'n> {
         Some(())
     }
 
-    fn rule(
-        &mut self,
-        reader: &mut Reader<'_>,
-        rule: &Rule<'n>,
-        default: Verdict,
-        is_strict: bool,
-    ) -> Option<()> {
+    fn rule(&mut self, reader: &mut Reader<'_>, rule: &Rule<'n>) -> Option<()> {
+        let default = self.default;
         let name = match rule.target {
             Target::ForcedUmount => "umount2",
             Target::Syscall(name) => name,
         };
         if !is_known_name(name) {
-            report_unknown(reader, name, rule.at, is_strict);
+            report_unknown(reader, name, rule.at, self.is_strict);
             return Some(());
         }
         let is_new = !rule.comparisons.is_empty() || self.given.insert((name, rule.verdict.0));

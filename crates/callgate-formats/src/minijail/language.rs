@@ -7,33 +7,24 @@ use crate::change::input::{
     Edit, EditInput, line_after, line_at_end, logical_line, number, without_line,
 };
 use crate::change::verify::Compared;
-use crate::files::FileErrors;
 use crate::languages::is_text;
 use crate::languages::{
-    Editor, Files, Input, Language, Likeness, Name, Parts, ReadFilter, ReadSource, Reading, Writer,
-    of_first,
+    Editor, Files, Input, Language, Likeness, Name, ReadFilter, ReadResult, ReadSource, Reading,
+    Writer, of_first, weights_of,
 };
-use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls::is_known_name;
-use callgate_codegen::{Count, Weights};
-use callgate_core::Arch;
+use callgate_codegen::Count;
 
 /// The language.
 pub const LANGUAGE: Language = Language {
-    what: "a policy of minijail",
     names: &[Name::written("minijail", &WRITER)],
     forms: &[(
         "minijail.policy",
         "a policy of minijail, such as `read: 1`; for other file names, write minijail:NAME",
     )],
-    utf8_help: None,
-    page: "minijail",
     likeness,
-    read,
-    options: &[],
-    parts: Parts::None,
-    for_builds: true,
     editor: Some(Editor::of(edits)),
+    ..Language::of("a policy of minijail", "minijail", read)
 };
 
 const WRITER: Writer = Writer::of("filter.policy", write::write);
@@ -46,11 +37,7 @@ fn likeness(extension: Option<&str>, text: &[u8]) -> Likeness {
     }
 }
 
-fn read(
-    input: &Input<'_>,
-    reading: &Reading,
-    files: &mut dyn Files,
-) -> Result<ReadSource, FileErrors> {
+fn read(input: &Input<'_>, reading: &Reading, files: &mut dyn Files) -> ReadResult {
     let options = ReadOptions {
         identity: input.identity.map(str::to_owned),
         statements: reading.statements,
@@ -59,23 +46,14 @@ fn read(
     let mut include = |name: &str, from: Option<&str>| files.include(name, from);
     let mut policy = read_with_includes(input.text(), &options, &mut include)?;
     let warnings = of_first(std::mem::take(&mut policy.profile.warnings));
-    let weights = weights(options.arch, policy.frequencies)?;
-    let filters = vec![ReadFilter { weights, ..ReadFilter::of(policy.profile) }];
-    Ok(ReadSource { filters, warnings, missing: None })
-}
-
-/// The weights of a policy; `None` if it has no frequencies.
-fn weights(arch: Arch, frequencies: Vec<Frequency>) -> Result<Option<Weights>, Diagnostic> {
-    if frequencies.is_empty() {
-        return Ok(None);
-    }
     let count = |Frequency { name, count }| Count {
-        arch: Some(arch),
+        arch: Some(options.arch),
         name: String::from(name),
         count: count as f64,
     };
-    let weights = Weights::of(frequencies.into_iter().map(count));
-    weights.map(Some).map_err(|error| Diagnostic::error(None, error.to_string()))
+    let weights = weights_of(policy.frequencies.into_iter().map(count))?;
+    let filters = vec![ReadFilter { weights, ..ReadFilter::of(policy.profile) }];
+    Ok(ReadSource { filters, warnings, missing: None })
 }
 
 /// Directives with which a policy may begin.
@@ -83,8 +61,7 @@ const DIRECTIVES: [&[u8]; 4] = [b"@include", b"@frequency", b"@default", b"@deny
 
 /// Whether a text, which may be a policy in Kafel's language, begins like a policy of minijail: with a directive, or with
 /// `name:` or `{names}:`.
-#[must_use]
-pub fn is_like_policy(text: &[u8]) -> bool {
+fn is_like_policy(text: &[u8]) -> bool {
     first_statement(text).is_some()
 }
 

@@ -42,6 +42,6 @@ mod statements;
 mod write;
 
 pub use crate::included::{Included, Includes};
-pub use language::{LANGUAGE, is_like_policy, is_policy};
+pub use language::{LANGUAGE, is_policy};
 pub use read::{read, read_with_includes};
 pub use statements::{Frequency, MinijailPolicy, ReadOptions};

@@ -1,25 +1,19 @@
 //! nsjail in the [registry](crate::languages).
 
 use super::read::read as read_text;
-use crate::files::FileErrors;
-use crate::kafel::ReadOptions;
+use crate::kafel::options;
 use crate::languages::{
-    Files, Input, Language, Likeness, Name, Parts, ReadSource, Reading, ReadingOption,
+    Files, Input, Language, Likeness, Name, ReadResult, ReadSource, Reading, ReadingOption,
 };
 
 /// The language.
 pub const LANGUAGE: Language = Language {
-    what: "a configuration of nsjail",
     names: &[Name::read("nsjail")],
     forms: &[("jail.cfg", "a configuration of nsjail with seccomp_string or seccomp_policy_file")],
-    utf8_help: None,
-    page: "nsjail",
     likeness,
-    read,
     options: &[ReadingOption::Variables],
-    parts: Parts::None,
-    for_builds: true,
     editor: None,
+    ..Language::of("a configuration of nsjail", "nsjail", read)
 };
 
 fn likeness(extension: Option<&str>, text: &[u8]) -> Likeness {
@@ -30,16 +24,8 @@ fn likeness(extension: Option<&str>, text: &[u8]) -> Likeness {
     }
 }
 
-fn read(
-    input: &Input<'_>,
-    reading: &Reading,
-    files: &mut dyn Files,
-) -> Result<ReadSource, FileErrors> {
-    let options = ReadOptions {
-        identity: input.identity.map(str::to_owned),
-        statements: reading.statements,
-        ..ReadOptions::for_arches(reading.each_arch())
-    };
+fn read(input: &Input<'_>, reading: &Reading, files: &mut dyn Files) -> ReadResult {
+    let options = options(input, reading);
     let mut include = |name: &str, from: Option<&str>| files.include(name, from);
     Ok(ReadSource::of(read_text(input.text(), &options, &mut include)?))
 }

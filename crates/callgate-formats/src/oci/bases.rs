@@ -91,8 +91,7 @@ pub(super) fn read_bases(
                 "`{shown}` is the base profile number {}; the operator's limit is {MAX_BASES}",
                 bases.len() + 1
             );
-            reader.error(at, message).help = "write several of them as one resource".to_owned();
-            return None;
+            return reader.refuse(at, message, "write several of them as one resource");
         }
         let from = chain.last();
         let (document, identity, file) = match find_resource(&siblings, &name) {
@@ -106,10 +105,8 @@ pub(super) fn read_bases(
                     Ok(file) => file,
                     Err(why) => {
                         let message = format!("cannot read the base profile `{shown}`: {why}");
-                        reader.error(at, message).help =
-                            "a base profile may also be another resource in the same text"
-                                .to_owned();
-                        return None;
+                        let help = "a base profile may also be another resource in the same text";
+                        return reader.refuse(at, message, help);
                     }
                 };
                 if chain.iter().any(|link| link.identity.as_ref() == Some(&file.identity)) {
@@ -121,8 +118,7 @@ pub(super) fn read_bases(
                     let message = format!(
                         "with `{shown}` the base profiles have {bytes} bytes, the maximum is {MAX_TEXT}"
                     );
-                    reader.error(at, message).help = "use smaller base profiles".to_owned();
-                    return None;
+                    return reader.refuse(at, message, "use smaller base profiles");
                 }
                 let (identity, file_name) = (Some(file.identity.clone()), file.name.clone());
                 siblings = Cow::Owned(parse_file(reader, file, at)?);
@@ -137,9 +133,8 @@ pub(super) fn read_bases(
             let place = reader.place(document.at);
             let message =
                 format!("the base profile `{shown}` is not a SeccompProfile resource, see {place}");
-            reader.error(at, message).help =
-                "put the profile into the `spec` of a SeccompProfile resource".to_owned();
-            return None;
+            let help = "put the profile into the `spec` of a SeccompProfile resource";
+            return reader.refuse(at, message, help);
         }
         let resource = resource_name(&document).map(str::to_owned);
         let other =

@@ -65,9 +65,8 @@ impl ProfileReader<'_, '_> {
         let action = match fields.get("action") {
             Some(node) => self.action(node, "`action`", errno),
             None => {
-                self.reader.error(fields.at, "missing `action` in an entry of `syscalls`").help =
-                    "give the action for these syscalls, such as \"SCMP_ACT_ALLOW\"".to_owned();
-                None
+                let help = "give the action for these syscalls, such as \"SCMP_ACT_ALLOW\"";
+                self.reader.refuse(fields.at, "missing `action` in an entry of `syscalls`", help)
             }
         };
         let mut gate_of = |key: &str| match fields.get(key) {
@@ -116,15 +115,16 @@ impl ProfileReader<'_, '_> {
                 }
             }
             (Some(_), Some((node, _))) => {
-                self.reader
-                    .error(node.at, "an entry must have either `name` or `names`, not both")
-                    .help = "move the syscall into `names`".to_owned();
-                None
+                let help = "move the syscall into `names`";
+                self.reader.refuse(
+                    node.at,
+                    "an entry must have either `name` or `names`, not both",
+                    help,
+                )
             }
             (None, None) => {
-                self.reader.error(fields.at, "missing `names` in an entry of `syscalls`").help =
-                    "name at least one syscall".to_owned();
-                None
+                let help = "name at least one syscall";
+                self.reader.refuse(fields.at, "missing `names` in an entry of `syscalls`", help)
             }
         }?;
         for (at, name) in &names {
@@ -228,11 +228,11 @@ impl ProfileReader<'_, '_> {
             let message =
                 format!("`op` is \"{}\", which is not a comparison operator", shorten(name));
             let near = self.reader.nearest(name, Op::ALL.map(|op| op.words().0));
-            self.reader.error(op.at, message).help = similar(
+            let help = similar(
                 near,
                 "the operators are SCMP_CMP_NE, _LT, _LE, _EQ, _GE, _GT and _MASKED_EQ",
             );
-            return None;
+            return self.reader.refuse(op.at, message, help);
         };
         let (index, value) = (u8::try_from(index?).ok()?, value?);
         let mut never = false;
@@ -309,8 +309,7 @@ impl ProfileReader<'_, '_> {
                 let message = format!(
                     "`{text}` has a different number on {native} than on most architectures"
                 );
-                self.reader.error(node.at, message).help = "write the number in quotes".to_owned();
-                return None;
+                return self.reader.refuse(node.at, message, "write the number in quotes");
             }
             if errno.is_none() {
                 let message = format!(
@@ -344,12 +343,12 @@ impl ProfileReader<'_, '_> {
         let Some(name) = ACTIONS.into_iter().find(|name| *name == given) else {
             let message = format!("{what} is \"{}\", which is not an action", shorten(given));
             let near = self.reader.nearest(given, ACTIONS);
-            self.reader.error(node.at, message).help = similar(
+            let help = similar(
                 near,
                 "the actions are SCMP_ACT_ALLOW, _ERRNO, _KILL, _KILL_THREAD, \
                      _KILL_PROCESS, _TRAP, _TRACE, _LOG and _NOTIFY",
             );
-            return None;
+            return self.reader.refuse(node.at, message, help);
         };
         let data = errno.map_or(EPERM, |(_, errno)| errno);
         let (verdict, takes_data) = match name {

@@ -6,16 +6,14 @@ use super::write::is_resource_name;
 use super::{convert, edit, write_annotated};
 use crate::annotated::AnnotatedWriter;
 use crate::capabilities::CapSet;
-use crate::files::FileErrors;
 use crate::languages::is_text;
 use crate::languages::{
     Editor, EnosysRule, Files, Input, Language, LanguageId, Likeness, Name, Naming, Parts,
-    ReadSource, Reading, ReadingOption, Writer,
+    ReadResult, ReadSource, Reading, ReadingOption, Writer,
 };
 
 /// The language.
 pub const LANGUAGE: Language = Language {
-    what: "a profile",
     names: &[
         Name::written("oci", &OCI),
         Name::written("docker", &FOR_DOCKER),
@@ -34,14 +32,11 @@ pub const LANGUAGE: Language = Language {
             "the same in YAML, or a Kubernetes SeccompProfile; one of several in a file: profile.yaml#NAME",
         ),
     ],
-    utf8_help: None,
-    page: "container-default",
     likeness,
-    read,
     options: &[ReadingOption::Kernel, ReadingOption::Caps, ReadingOption::EnosysAbove],
     parts: Parts::Some,
-    for_builds: true,
     editor: Some(Editor::of(edit::edits)),
+    ..Language::of("a profile", "container-default", read)
 };
 
 /// Container profiles as Docker reads them.
@@ -107,11 +102,7 @@ fn likeness(extension: Option<&str>, text: &[u8]) -> Likeness {
     }
 }
 
-fn read(
-    input: &Input<'_>,
-    reading: &Reading,
-    files: &mut dyn Files,
-) -> Result<ReadSource, FileErrors> {
+fn read(input: &Input<'_>, reading: &Reading, files: &mut dyn Files) -> ReadResult {
     let options = ReadOptions {
         dialect: input.name.and_then(Dialect::from_name),
         resource: input.part.map(str::to_owned),

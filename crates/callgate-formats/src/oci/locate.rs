@@ -65,9 +65,8 @@ pub(super) fn locate<'n>(
 ) -> Option<Located<'n>> {
     if !matches!(document.kind, NodeKind::Map(_)) {
         let message = format!("a profile must be an object, but this is {}", document.describe());
-        reader.error(document.at, message).help =
-            "give a seccomp profile, an OCI config.json or a SeccompProfile resource".to_owned();
-        return None;
+        let help = "give a seccomp profile, an OCI config.json or a SeccompProfile resource";
+        return reader.refuse(document.at, message, help);
     }
     let top_level_only = matches!(dialect, Some(Dialect::Docker | Dialect::Podman));
     let found = find(reader, document, top_level_only)?;
@@ -83,16 +82,17 @@ pub(super) fn locate<'n>(
         bpf_data(reader, document, dialect)?;
         let Some(profile) = found.section else {
             let message = "missing `linux.seccomp` in this OCI configuration: the container would run without a filter";
-            reader.error(document.at, message).help =
-                "add `linux.seccomp`, or give a profile".to_owned();
-            return None;
+            return reader.refuse(document.at, message, "add `linux.seccomp`, or give a profile");
         };
         Located { profile, is_resource: false }
     } else if found.resource.is_some() {
         let Some(profile) = found.spec else {
-            reader.error(document.at, "missing `spec` in this SeccompProfile resource").help =
-                "put the profile into `spec`".to_owned();
-            return None;
+            let help = "put the profile into `spec`";
+            return reader.refuse(
+                document.at,
+                "missing `spec` in this SeccompProfile resource",
+                help,
+            );
         };
         Located { profile, is_resource: true }
     } else {
@@ -212,8 +212,7 @@ fn bpf_data(reader: &mut Reader<'_>, document: &Node<'_>, dialect: Option<Dialec
         format!("crun ignores `linux.seccomp` and installs the BPF program in `{BPF_DATA}`");
     let help = "remove the annotation, or decode the program from base64 and give that";
     if let None | Some(Dialect::Crun) = dialect {
-        reader.error(data.key_at, message).help = help.to_owned();
-        return None;
+        return reader.refuse(data.key_at, message, help.to_owned());
     }
     reader.warn(data.key_at, message).help = help.to_owned();
     Some(())

@@ -65,10 +65,9 @@ impl ProfileReader<'_, '_> {
         let default = match fields.get("defaultAction") {
             Some(node) => self.action(node, "`defaultAction`", default_errno),
             None => {
-                self.reader.error(fields.at, "missing `defaultAction` in the profile").help =
-                    "give the action for syscalls that no entry names, such as \"SCMP_ACT_ERRNO\""
-                        .to_owned();
-                None
+                let help =
+                    "give the action for syscalls that no entry names, such as \"SCMP_ACT_ERRNO\"";
+                self.reader.refuse(fields.at, "missing `defaultAction` in the profile", help)
             }
         };
         let arches = self.arches(fields);
@@ -140,10 +139,8 @@ impl ProfileReader<'_, '_> {
             (Some(path), metadata) => Some(Listener { path, metadata }),
             (None, Some(_)) => {
                 let at = fields.get("listenerMetadata").map_or(fields.at, |node| node.at);
-                self.reader.error(at, "`listenerMetadata` is given without `listenerPath`").help =
-                    "set `listenerPath` to the listener's socket, or remove the metadata"
-                        .to_owned();
-                None
+                let help = "set `listenerPath` to the listener's socket, or remove the metadata";
+                self.reader.refuse(at, "`listenerMetadata` is given without `listenerPath`", help)
             }
             (None, None) => None,
         }
@@ -226,8 +223,7 @@ fn check_not_empty(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<()> {
     let is_map = matches!(node.kind, NodeKind::Map(_));
     if is_map && node.members().iter().all(|member| member.value.kind == NodeKind::Null) {
         let message = "an empty profile means no filter: every syscall would be allowed";
-        reader.error(node.at, message).help = "give `defaultAction` and `syscalls`".to_owned();
-        return None;
+        return reader.refuse(node.at, message, "give `defaultAction` and `syscalls`");
     }
     Some(())
 }

@@ -123,12 +123,12 @@ fn choose_only<'n>(
                 *counts.entry(name).or_default() += 1;
             }
             let unique = names.iter().find(|name| counts.get(*name) == Some(&1));
-            reader.error(second.at, message).help = match unique {
+            let help = match unique {
                 Some(name) => choosing(&shorten(name)),
                 None if names.is_empty() => "put each profile into its own file".to_owned(),
                 None => "the names are equal, so put each profile into its own file".to_owned(),
             };
-            None
+            reader.refuse(second.at, message, help)
         }
     }
 }

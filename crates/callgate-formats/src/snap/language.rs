@@ -7,36 +7,29 @@ use super::read::read as read_texts;
 use super::write;
 use crate::change::input::{Edit, EditInput, line_at_end, logical_line, without_line};
 use crate::change::verify::Compared;
-use crate::files::FileErrors;
 use crate::languages::{
-    Editor, Files, Input, Language, Likeness, Name, Parts, ReadFilter, ReadSource, Reading, Writer,
+    Editor, Files, Input, Language, Name, ReadFilter, ReadResult, ReadSource, Reading, Writer,
     of_first,
 };
 use crate::profile::Profile;
 
 /// The language.
 pub const LANGUAGE: Language = Language {
-    what: "a profile of a snap",
     names: &[Name::written("snap", &WRITER)],
     forms: &[(
         "snap:FILE",
         "a seccomp profile of a snap (*.src): both filters that snap-confine installs",
     )],
-    utf8_help: None,
-    page: "snap",
-    likeness: |_, _| Likeness::None,
-    read,
-    options: &[],
-    parts: Parts::None,
     for_builds: false,
     editor: Some(Editor { names_files: true, ..Editor::of(edits) }),
+    ..Language::of("a profile of a snap", "snap", read)
 };
 
 const WRITER: Writer = Writer::of("snap.src", |fit, _| write::write(fit));
 
 /// Reads a profile as its two filters. Users and groups other than root and those of snapd may have other numbers where the
 /// profile is used, so their names are not looked up.
-fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> Result<ReadSource, FileErrors> {
+fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> ReadResult {
     let Reading { strict, statements, .. } = *reading;
     let options = ReadOptions { native: reading.host(), strict, statements };
     let filters = read_texts(input.text(), &options, &mut |_, user| system_id(user))?;

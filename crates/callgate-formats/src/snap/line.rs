@@ -53,8 +53,7 @@ pub(super) fn comparisons(
                         did_you_mean(near, otherwise)
                     }
                 };
-                reader.error(*at, message).help = help;
-                return None;
+                return reader.refuse(*at, message, help);
             }
         }
     }
@@ -62,15 +61,12 @@ pub(super) fn comparisons(
 }
 
 /// Reports words after the sixth argument.
-pub(super) fn check_count(
-    reader: &mut Reader<'_>,
-    syscall: &str,
-    arguments: &[(usize, &str)],
-) -> bool {
-    let Some((at, _)) = arguments.get(MAX_ARGUMENTS) else { return true };
+pub(super) fn check_count(reader: &mut Reader<'_>, words: &[(usize, &str)]) -> bool {
+    let Some((at, _)) = words.get(MAX_ARGUMENTS + 1) else { return true };
+    let syscall = words.first().map_or("", |(_, word)| word);
     let message = format!(
         "{} arguments for `{}`; the maximum is {MAX_ARGUMENTS}",
-        arguments.len(),
+        words.len() - 1,
         shorten(syscall)
     );
     reader.error(*at, message).help =
@@ -198,7 +194,7 @@ fn is_valid_name(name: &str) -> bool {
 
 /// Whether the arguments of a syscall may be negative, and are compared as 32-bit numbers: those that take IDs of users and
 /// groups, and `copy_file_range` (`syscallsWithNegArgsMaskHi32` of snap-seccomp).
-pub fn takes_ids(syscall: &str) -> bool {
+pub(crate) fn takes_ids(syscall: &str) -> bool {
     const PLAIN: [&str; 9] = [
         "chown",
         "fchown",

@@ -27,5 +27,7 @@ mod write;
 
 pub use constants::value as constant;
 pub use language::LANGUAGE;
-pub use line::{IdKind, Ids, ReadOptions, system_id, takes_ids};
-pub use read::{SnapFilters, compat_arch, read};
+pub(crate) use line::takes_ids;
+pub use line::{IdKind, Ids, ReadOptions, system_id};
+pub(crate) use read::compat_arch;
+pub use read::{SnapFilters, read};

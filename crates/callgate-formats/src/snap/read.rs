@@ -73,7 +73,7 @@ pub fn read(
 }
 
 /// The architecture that snap-seccomp adds to that of a host.
-pub fn compat_arch(native: Arch) -> Option<Arch> {
+pub(crate) fn compat_arch(native: Arch) -> Option<Arch> {
     match native {
         Arch::X86_64 => Some(Arch::X86),
         Arch::Aarch64 => Some(Arch::Arm),
@@ -90,15 +90,16 @@ fn filters(
 ) -> Option<SnapFilters> {
     if let Some((line, at)) = lines(text, 0).find(|(line, _)| line.len() >= MAX_LINE) {
         let message = format!("the line has {} bytes; the maximum is {}", line.len(), MAX_LINE - 1);
-        reader.error(at, message).help =
-            "snap-seccomp ignores this line and all that follow; split it".to_owned();
-        return None;
+        let help = "snap-seccomp ignores this line and all that follow; split it";
+        return reader.refuse(at, message, help);
     }
     if let Some((_, at)) = lines(text, 0).find(|(line, _)| line.trim() == "@unrestricted") {
-        reader
-            .error(at, "`@unrestricted`: snap-confine installs no filter for this profile")
-            .help = "remove this line to see what the rules mean".to_owned();
-        return None;
+        let help = "remove this line to see what the rules mean";
+        return reader.refuse(
+            at,
+            "`@unrestricted`: snap-confine installs no filter for this profile",
+            help,
+        );
     }
     let complains = lines(text, 0).any(|(line, _)| line.trim() == "@complain");
     let default = if complains { Verdict::LOG } else { IMPLICIT };
@@ -148,16 +149,17 @@ fn rule<'t>(
         return None;
     }
     if let Some(nul) = line.find('\0') {
-        reader.error(at + nul, "a NUL byte").help = "remove it".to_owned();
-        return None;
+        return reader.refuse(at + nul, "a NUL byte", "remove it");
     }
     let words: Vec<(usize, &str)> = words(line, at).collect();
     let Some(((at, first), arguments)) = words.split_first() else {
-        reader.error(at, "a line of blanks").help =
-            "snap-seccomp fails at it; remove the blanks".to_owned();
-        return None;
+        return reader.refuse(
+            at,
+            "a line of blanks",
+            "snap-seccomp fails at it; remove the blanks",
+        );
     };
-    if !check_count(reader, first, arguments) {
+    if !check_count(reader, &words) {
         return None;
     }
     let (is_denied, name) = match first.strip_prefix('~') {

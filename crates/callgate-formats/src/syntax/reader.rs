@@ -108,6 +108,17 @@ impl<'t> Reader<'t> {
         self.report(Severity::Warning, at, message)
     }
 
+    /// Adds an error with what to do, after which there is no value.
+    pub(crate) fn refuse<T>(
+        &mut self,
+        at: usize,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Option<T> {
+        self.error(at, message).help = help.into();
+        None
+    }
+
     /// The value; or none, after its error was added.
     pub(crate) fn accept<T, E: ToString>(&mut self, at: usize, result: Result<T, E>) -> Option<T> {
         let fail = |error: E| {

@@ -7,9 +7,9 @@ use super::{arches, text, write};
 use crate::annotated::AnnotatedWriter;
 use crate::change::input::{Edit, EditInput, line_after, logical_line};
 use crate::change::verify::Allowed;
-use crate::files::{FileErrors, FileMessage};
+use crate::files::FileMessage;
 use crate::languages::{
-    Editor, Files, Input, Language, Likeness, Name, Parts, ReadFilter, ReadSource, Reading,
+    Editor, Files, Input, Language, Likeness, Name, ReadFilter, ReadResult, ReadSource, Reading,
     ReadingOption, Text, Writer,
 };
 use crate::profile::Profile;
@@ -19,7 +19,6 @@ use callgate_core::Arch;
 
 /// The language.
 pub const LANGUAGE: Language = Language {
-    what: "a unit of systemd",
     names: &[Name::written("systemd", &WRITER)],
     forms: &[
         (
@@ -33,13 +32,11 @@ pub const LANGUAGE: Language = Language {
         ),
     ],
     utf8_help: Some("write the file in UTF-8; systemd accepts other bytes in comments only"),
-    page: "systemd",
     likeness,
-    read,
     options: &[ReadingOption::Kernel, ReadingOption::Systemd],
-    parts: Parts::None,
     for_builds: false,
     editor: Some(Editor { edits, comparable: Some(comparable), names_files: true }),
+    ..Language::of("a unit of systemd", "systemd", read)
 };
 
 const WRITER: Writer = Writer {
@@ -104,7 +101,7 @@ pub fn check_unit_name(name: &str) -> Result<(), Diagnostic> {
     }
 }
 
-fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> Result<ReadSource, FileErrors> {
+fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> ReadResult {
     let mut options = options(reading)?;
     if let Some(name) = input.file {
         check_unit_name(name)?;
