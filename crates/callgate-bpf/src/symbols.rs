@@ -140,19 +140,16 @@ impl Names {
         if let Some(number) = arch.number(name) {
             return Ok(number);
         }
-        let others: Vec<&str> = Arch::ALL
-            .iter()
-            .filter(|other| other.number(name).is_some())
-            .map(|other| other.name())
-            .collect();
+        let others = Arch::ALL.iter().filter(|other| other.number(name).is_some());
+        let others: Vec<&str> = others.map(|other| other.name()).collect();
         if others.is_empty() {
-            let message = format!("{} is not a syscall", quote(given));
             let left = self.suggestions.get();
             self.suggestions.set(left.saturating_sub(1));
             let nearest = if left > 0 { nearest_name(name) } else { None };
-            let help =
-                nearest.map_or(String::new(), |nearest| format!("did you mean `{nearest}`?"));
-            return Err(Missing { message, help });
+            return Err(Missing {
+                message: format!("{} is not a syscall", quote(given)),
+                help: nearest.map_or(String::new(), |nearest| format!("did you mean `{nearest}`?")),
+            });
         }
         let shown = others.get(..4).map_or(others.join(", "), |some| some.join(", ") + ", …");
         Err(Missing {

@@ -37,13 +37,8 @@ impl<'c, 'n> Conditions<'c, 'n> {
         names: &'n Names,
         literals: Literals,
     ) -> Self {
-        Conditions {
-            of_text,
-            has_header,
-            names,
-            literals: Literals { in_condition: true, ..literals },
-            open: None,
-        }
+        let literals = Literals { in_condition: true, ..literals };
+        Conditions { of_text, has_header, names, literals, open: None }
     }
 
     /// Whether an expression holds. Its macros are expanded; `end` is the position after it.
@@ -99,10 +94,10 @@ impl<'c, 'n> Conditions<'c, 'n> {
 
     fn ask(&mut self, name: Token<'_>, why: &str) {
         let message = format!("{} {why}, and decides which lines apply", quote(name.text));
-        let name_ = name.text;
+        let Token { text, position, .. } = name;
         self.open.get_or_insert_with(|| {
-            error(name.position, message).help(format!(
-                "choose with --define {name_}, --define {name_}=VALUE or --undefine {name_}"
+            error(position, message).help(format!(
+                "choose with --define {text}, --define {text}=VALUE or --undefine {text}"
             ))
         });
     }
@@ -125,11 +120,8 @@ impl<'c, 'n> Conditions<'c, 'n> {
                     format!("{} is called here, but not defined in this text", quote(name.text));
                 return Err(error(name.position, message));
             }
-            self.open.get_or_insert_with(|| {
-                let message =
-                    format!("{} depends on the compiler and its headers", quote(name.text));
-                error(name.position, message)
-            });
+            let message = format!("{} depends on the compiler and its headers", quote(name.text));
+            self.open.get_or_insert_with(|| error(name.position, message));
             cursor.expect("(")?;
             cursor.skip_to_close('(', ')')?;
             return Ok(Value::unknown());
@@ -165,7 +157,7 @@ impl<'a> Terms<'a> for Conditions<'_, '_> {
             TokenKind::Word if token.text == "defined" => {
                 cursor.next();
                 let in_parentheses = cursor.take("(");
-                let Some(name @ Token { kind: TokenKind::Word, .. }) = cursor.peek() else {
+                let Some(name) = cursor.peek().filter(|name| name.is_name()) else {
                     return cursor.fail("a name");
                 };
                 cursor.next();

@@ -143,8 +143,11 @@ fn type_before(before: &[Token<'_>], types: &Types<'_>) -> Option<(Type, bool)> 
     (length == words.len()).then_some((kind, is_const))
 }
 
-/// The structures of the kernel: the bytes of each member, and what is after its type.
-const STRUCTURES: &[(&str, &[(i128, &[&str])])] = &[
+/// The bytes of a member, and what is after its type.
+type Member = (i128, &'static [&'static str]);
+
+/// The structures of the kernel.
+const STRUCTURES: &[(&str, &[Member])] = &[
     (
         "struct seccomp_data",
         &[
