@@ -4,9 +4,9 @@ use crate::SyscallTable;
 use std::cell::Cell;
 
 use crate::disasm::CODE_PARTS;
-use crate::lexer::{Token, quote};
 use crate::syscalls::nearest_name;
 use crate::text::TextOptions;
+use crate::token::{Token, quote};
 use crate::{constants, names};
 use callgate_core::{Arch, Endian, X32_SYSCALL_BIT, errno_number};
 

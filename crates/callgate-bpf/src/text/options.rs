@@ -1,7 +1,7 @@
 //! What a text is read for, with which macros, and what is read.
 
 use crate::diagnostic::Diagnostic;
-use crate::lexer::quote;
+use crate::token::quote;
 use callgate_core::{Arch, Endian, RawInsn};
 
 /// The machine that the program of a text is for, and the macros that are defined without the text.

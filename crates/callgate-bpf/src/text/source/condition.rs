@@ -2,14 +2,14 @@
 
 use super::expression::{Terms, expression};
 use super::integer::{Type, Value};
-use super::language::Language;
 use super::literal::Literals;
 use super::predefined::{Defined, defined, is_sometimes_defined};
 use super::types::Types;
 use crate::cursor::{Cursor, Result};
 use crate::diagnostic::{Diagnostic, Position, error};
-use crate::lexer::{Token, TokenKind, quote};
+use crate::lexer::Language;
 use crate::symbols::Names;
+use crate::token::{Token, TokenKind, quote};
 
 /// What a condition is.
 pub(super) enum Truth {

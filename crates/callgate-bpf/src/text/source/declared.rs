@@ -8,8 +8,8 @@ use super::field::{Constants, Context, Fields};
 use super::integer::{Type, Value};
 use super::literal::Literals;
 use super::types::Types;
-use crate::lexer::Token;
 use crate::symbols::Names;
+use crate::token::Token;
 
 /// How many tokens a declaration may have before its name.
 const MAX_TYPE: usize = 6;

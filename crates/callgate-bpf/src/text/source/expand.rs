@@ -11,7 +11,8 @@ use std::cell::{Cell, OnceCell};
 use super::macros::{Macro, Macros, Part};
 use crate::cursor::Result;
 use crate::diagnostic::{Position, error};
-use crate::lexer::{MAX_TOKENS, Token, TokenKind, quote};
+use crate::lexer::MAX_TOKENS;
+use crate::token::{Token, TokenKind, quote};
 
 /// How many tokens the expansion of a text may look at.
 const MAX_STEPS: usize = 4_000_000;

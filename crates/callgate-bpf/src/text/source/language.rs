@@ -1,21 +1,13 @@
 //! The language of a text, which decides how its lines, numbers and operators are read.
 
-use crate::lexer::{Token, starts};
-
-/// The languages that differ here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
-    /// C, C++, and rows of numbers such as those of `tcpdump -dd`.
-    C,
-    Rust,
-    Go,
-}
+use crate::lexer::Language;
+use crate::token::{Token, starts};
 
 impl Language {
     /// The language of the tokens of a text that was split like C.
     ///
     /// What only C has comes first: a text that C compilers accept is never read by the rules of another language.
-    pub(super) fn of(tokens: &[Token<'_>]) -> Language {
+    pub(crate) fn of(tokens: &[Token<'_>]) -> Language {
         let has = |is_sign: fn(&[Token<'_>]) -> bool| {
             (0..tokens.len()).any(|at| tokens.get(at..).is_some_and(is_sign))
         };

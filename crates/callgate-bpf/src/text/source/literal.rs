@@ -1,8 +1,8 @@
 //! The values of numbers and characters of source code.
 
 use super::integer::{Model, Sure, Type, Value};
-use super::language::Language;
 use super::types::untyped;
+use crate::lexer::Language;
 
 /// How literals are read.
 #[derive(Clone, Copy)]

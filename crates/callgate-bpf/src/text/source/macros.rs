@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::cursor::Result;
 use crate::diagnostic::{Position, error};
-use crate::lexer::{Token, quote};
+use crate::token::{Token, quote};
 
 /// How many parameters a macro may have.
 const MAX_PARAMETERS: usize = 64;

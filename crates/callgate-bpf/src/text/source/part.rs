@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::changed::{is_assignment, programs};
 use super::pairs::Pairs;
 use crate::diagnostic::{Diagnostic, Position, error};
-use crate::lexer::{Token, TokenKind};
+use crate::token::{Token, TokenKind};
 
 /// How many tokens a length may have.
 const MAX_LENGTH: usize = 60;

@@ -6,7 +6,7 @@
 use super::changed::is_assignment;
 use crate::cursor::Result;
 use crate::diagnostic::{Position, error};
-use crate::lexer::Token;
+use crate::token::Token;
 
 /// How many tokens may be before an instruction in its statement.
 const NEAR: usize = 64;

@@ -16,9 +16,9 @@ use super::predefined::{Defined, defined};
 use crate::asm::Errors;
 use crate::cursor::Result;
 use crate::diagnostic::{Diagnostic, Position, error};
-use crate::lexer::{Token, quote};
 use crate::suggest::nearest;
 use crate::symbols::Names;
+use crate::token::{Token, quote};
 
 /// How deep conditionals may be nested.
 const MAX_CONDITIONALS: usize = 200;

@@ -9,8 +9,6 @@ use super::expand::Made;
 use super::field::{Constants, Context, Fields};
 use super::headers::{FamilyId, family};
 use super::integer::Model;
-use super::language::Language;
-use super::lexer::{Lexed, join, tokens};
 use super::literal::Literals;
 use super::macros::DEFINITIONS;
 use super::pairs::Pairs;
@@ -22,8 +20,9 @@ use super::types::Types;
 use super::uses::{Origin, changing_use};
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position, Severity};
-use crate::lexer::Token;
+use crate::lexer::{Language, Lexed, join, lex};
 use crate::symbols::{Names, only_arch_in};
+use crate::token::Token;
 use callgate_core::{Arch, RawInsn};
 
 /// How often a text is read with other answers to what is not known.
@@ -47,7 +46,7 @@ pub(in super::super) fn rows(text: &str, options: &TextOptions) -> Result<Rows, 
         Language::C => lexed,
         other => {
             drop(lexed);
-            tokens(text, other)?
+            lex(text, other)?
         }
     };
     let source = Source {

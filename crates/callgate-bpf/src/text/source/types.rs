@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use super::integer::{Model, Type};
-use super::language::Language;
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::Language;
+use crate::token::{Token, TokenKind};
 
 /// The types of a text.
 pub(super) struct Types<'a> {
