@@ -62,3 +62,5 @@ mod hostile_tests;
 mod macro_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod uses_tests;
