@@ -1,7 +1,7 @@
 //! A position among tokens.
 
 use crate::diagnostic::{Diagnostic, Position, error};
-use crate::lexer::{Token, quote, starts};
+use crate::token::{Token, quote, starts};
 
 pub(crate) type Result<T, E = Diagnostic> = std::result::Result<T, E>;
 

@@ -84,13 +84,8 @@ impl BitOrAssign for FilterFlags {
 impl fmt::Display for FilterFlags {
     /// `TSYNC|LOG`; nothing for no flag.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, (_, name, _)) in self.each().enumerate() {
-            if i > 0 {
-                f.write_str("|")?;
-            }
-            f.write_str(name)?;
-        }
-        Ok(())
+        let names: Vec<&str> = self.each().map(|(_, name, _)| name).collect();
+        f.write_str(&names.join("|"))
     }
 }
 

@@ -88,6 +88,14 @@ pub(super) fn known(insns: &[Insn], endian: Endian) -> Vec<Option<PathFacts>> {
     known
 }
 
+/// The tokens that a program compares with the arch by `jeq`, with the facts before each instruction.
+pub(super) fn arch_tests(insns: &[Insn], known: &[Option<PathFacts>]) -> impl Iterator<Item = u32> {
+    let tests = insns.iter().zip(known).filter(|(insn, known)| {
+        insn.op == Op::JeqK && known.is_some_and(|known| known.a == Some(Word::ARCH))
+    });
+    tests.map(|(insn, _)| insn.k)
+}
+
 /// The architectures whose tokens a program compares with the arch by `jeq`, in the order of
 /// [`Arch::ALL`]. x32 and x86-64 share a token, so they occur together. This is a heuristic: comparisons
 /// of an arch that was kept in scratch memory are not found.
@@ -109,15 +117,7 @@ pub(super) fn known(insns: &[Insn], endian: Endian) -> Vec<Option<PathFacts>> {
 /// ```
 pub fn compared_arches(program: &LongProgram, endian: Endian) -> Vec<Arch> {
     let known = known(program.insns(), endian);
-    let tokens: Vec<u32> = program
-        .insns()
-        .iter()
-        .zip(known)
-        .filter(|(insn, known)| {
-            insn.op == Op::JeqK && known.is_some_and(|known| known.a == Some(Word::ARCH))
-        })
-        .map(|(insn, _)| insn.k)
-        .collect();
+    let tokens: Vec<u32> = arch_tests(program.insns(), &known).collect();
     Arch::ALL.iter().copied().filter(|arch| tokens.contains(&arch.token())).collect()
 }
 

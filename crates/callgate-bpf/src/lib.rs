@@ -41,6 +41,7 @@ pub mod suggest;
 mod symbols;
 pub mod syscalls;
 pub mod text;
+mod token;
 
 pub use filter_flags::FilterFlags;
 pub use flow::compared_arches;

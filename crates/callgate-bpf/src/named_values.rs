@@ -2,8 +2,8 @@
 
 use callgate_core::template::{ValueError, Variable};
 
-use crate::lexer::quote;
 use crate::suggest::nearest;
+use crate::token::quote;
 
 /// The values in the order of the variables.
 ///

@@ -5,25 +5,10 @@ use callgate_core::{Endian, FilterInput, Verdict, Word};
 
 /// The name of a word in listings: `nr`, `arch`, `args[0].high`.
 pub(super) fn word(word: Word) -> &'static str {
-    const NAMES: [&str; Word::COUNT] = [
-        "arch",
-        "nr",
-        "instruction_pointer.high",
-        "instruction_pointer.low",
-        "args[0].high",
-        "args[0].low",
-        "args[1].high",
-        "args[1].low",
-        "args[2].high",
-        "args[2].low",
-        "args[3].high",
-        "args[3].low",
-        "args[4].high",
-        "args[4].low",
-        "args[5].high",
-        "args[5].low",
-    ];
-    NAMES.get(word.index()).copied().unwrap_or_default()
+    const NAMES: &str = "arch nr instruction_pointer.high instruction_pointer.low \
+        args[0].high args[0].low args[1].high args[1].low args[2].high args[2].low \
+        args[3].high args[3].low args[4].high args[4].low args[5].high args[5].low";
+    NAMES.split(' ').nth(word.index()).unwrap_or_default()
 }
 
 /// The action with a name of `seccomp(2)`, case-insensitive, with or without `SECCOMP_RET_`. `KILL` is the

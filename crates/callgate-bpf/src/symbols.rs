@@ -6,9 +6,9 @@ use crate::diagnostic::Help;
 use std::cell::Cell;
 
 use crate::disasm::CODE_PARTS;
-use crate::lexer::{Token, quote};
 use crate::syscalls::nearest_name;
 use crate::text::TextOptions;
+use crate::token::{Token, quote};
 use crate::{constants, names};
 use callgate_core::{Arch, Endian, X32_SYSCALL_BIT, errno_number};
 
@@ -142,19 +142,18 @@ impl Names {
         if let Some(number) = arch.number(name) {
             return Ok(number);
         }
-        let others: Vec<&str> = Arch::ALL
-            .iter()
-            .filter(|other| other.number(name).is_some())
-            .map(|other| other.name())
-            .collect();
+        let others = Arch::ALL.iter().filter(|other| other.number(name).is_some());
+        let others: Vec<&str> = others.map(|other| other.name()).collect();
         if others.is_empty() {
-            let message = format!("{} is not a syscall", quote(given));
             let left = self.suggestions.get();
             self.suggestions.set(left.saturating_sub(1));
             let nearest = if left > 0 { nearest_name(name) } else { None };
-            let help =
-                nearest.map_or(String::new(), |nearest| format!("did you mean `{nearest}`?"));
-            return Err(Missing { message, help: help.into() });
+            return Err(Missing {
+                message: format!("{} is not a syscall", quote(given)),
+                help: nearest
+                    .map_or(String::new(), |nearest| format!("did you mean `{nearest}`?"))
+                    .into(),
+            });
         }
         let shown = others.get(..4).map_or(others.join(", "), |some| some.join(", ") + ", …");
         Err(Missing {

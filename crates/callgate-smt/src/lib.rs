@@ -10,7 +10,7 @@
 //! - `policy.rs`: a policy, rule by rule;
 //! - `program.rs`: a program, instruction by instruction, in static single assignment form;
 //! - `variables.rs`: variables, whose values are unconstrained, too;
-//! - `outcome.rs`: the returned value, from the conditions under which each value is returned.
+//! - `writer.rs`: the text, and the returned value, from the conditions under which each value is returned.
 //!
 //! The size of a script is linear in the size of the filters. Terms are not nested deeper than the conditions of
 //! the policy, because solvers read terms recursively: everything else is a definition of its own.
@@ -33,8 +33,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-mod error;
-mod outcome;
 mod policy;
 mod program;
 mod script;
@@ -43,5 +41,5 @@ mod tests;
 mod variables;
 mod writer;
 
-pub use error::Untranslatable;
 pub use script::{Filter, GET_VALUE, Side, script};
+pub use variables::Untranslatable;

@@ -11,9 +11,8 @@ use callgate_core::policy::{
 use callgate_core::template::Variable;
 use callgate_core::{Arch, SyscallSet};
 
-use crate::outcome::Outcomes;
 use crate::variables::symbol;
-use crate::writer::{BOOL, Writer, join, long, word};
+use crate::writer::{BOOL, Outcomes, Writer, join, long, word};
 
 /// Defines the conditions under which a policy returns each verdict.
 pub(crate) fn translate(writer: &mut Writer, name: &str, policy: &Policy) -> Outcomes {
@@ -83,44 +82,33 @@ fn syscalls(syscalls: &SyscallSet) -> String {
 
 /// The term of a condition. Uses a stack instead of recursion.
 fn condition(condition: &Condition, variables: &[Variable]) -> String {
-    enum Part<'a> {
-        Condition(&'a Condition),
-        End,
-    }
     let mut text = String::new();
-    let mut parts = vec![Part::Condition(condition)];
+    // The conditions that are left; `None` closes a parenthesis.
+    let mut parts = vec![Some(condition)];
     while let Some(part) = parts.pop() {
-        let (operator, empty, inner) = match part {
-            Part::End => {
-                text.push(')');
+        let Some(condition) = part else {
+            text.push(')');
+            continue;
+        };
+        let (operator, empty, inner) = match condition.shape() {
+            Shape::Test(of) => {
+                text.push_str(&format!(" {}", test(of)));
                 continue;
             }
-            Part::Condition(condition) => match condition.shape() {
-                Shape::Test(of) => {
-                    text.push(' ');
-                    text.push_str(&test(of));
-                    continue;
-                }
-                Shape::Variable(of) => {
-                    text.push(' ');
-                    text.push_str(&variable_test(of, variables));
-                    continue;
-                }
-                Shape::All(inner) => ("and", "true", inner),
-                Shape::Any(inner) => ("or", "false", inner),
-            },
+            Shape::Variable(of) => {
+                text.push_str(&format!(" {}", variable_test(of, variables)));
+                continue;
+            }
+            Shape::All(inner) => ("and", "true", inner),
+            Shape::Any(inner) => ("or", "false", inner),
         };
         match inner.as_slice() {
-            [] => {
-                text.push(' ');
-                text.push_str(empty);
-            }
-            [only] => parts.push(Part::Condition(only)),
+            [] => text.push_str(&format!(" {empty}")),
+            [only] => parts.push(Some(only)),
             _ => {
-                text.push_str(" (");
-                text.push_str(operator);
-                parts.push(Part::End);
-                parts.extend(inner.iter().rev().map(Part::Condition));
+                text.push_str(&format!(" ({operator}"));
+                parts.push(None);
+                parts.extend(inner.iter().rev().map(Some));
             }
         }
     }

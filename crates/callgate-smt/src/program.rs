@@ -12,12 +12,12 @@
 
 use callgate_core::cfg::{Registers, liveness};
 use callgate_core::template::{Patch, Variable};
-use callgate_core::{Insn, LongProgram, Op, SCRATCH_WORDS, SECCOMP_DATA_SIZE};
+use callgate_core::{Insn, LongProgram, Op, Operand, SCRATCH_WORDS, SECCOMP_DATA_SIZE};
 
-use crate::error::Untranslatable;
-use crate::outcome::Outcomes;
-use crate::variables::half;
-use crate::writer::{BOOL, WORD, Writer, join, word};
+use crate::variables::{Untranslatable, half};
+use crate::writer::{BOOL, Outcomes, WORD, Writer, join, word};
+
+type Result<T> = std::result::Result<T, Untranslatable>;
 
 /// Where A, X and `M[0]` are in a [`State`].
 const A: usize = 0;
@@ -69,7 +69,7 @@ pub(crate) fn translate(
     program: &LongProgram,
     patches: &[Patch],
     variables: &[Variable],
-) -> Result<Outcomes, Untranslatable> {
+) -> Result<Outcomes> {
     let insns = program.insns();
     let mut translation = Translation {
         writer,
@@ -95,21 +95,19 @@ pub(crate) fn translate(
 
 impl Translation<'_> {
     /// Executes one instruction, and merges its state into those of its successors.
-    fn instruction(
-        &mut self,
-        at: usize,
-        insn: Insn,
-        arrival: Arrival,
-    ) -> Result<(), Untranslatable> {
+    fn instruction(&mut self, at: usize, insn: Insn, arrival: Arrival) -> Result<()> {
         let Arrival { mut state, edges } = arrival;
-        let defect = Untranslatable::instruction(at);
         let here = format!("{}.at{at}", self.name);
         self.writer.define(&here, BOOL, &join("or", &edges, "true"), &insn.to_string());
 
-        let Insn { op, jt, jf, k } = insn;
+        let Insn { op, k, .. } = insn;
         let next = at + 1;
         let constant = Value::Constant(k);
         let (a, x) = (state[A], state[X]);
+        let right = match op.operand() {
+            Operand::X | Operand::BranchX => x,
+            _ => constant,
+        };
         let m = M.saturating_add(k as usize);
         let len = Value::Constant(SECCOMP_DATA_SIZE);
         match op {
@@ -125,22 +123,16 @@ impl Translation<'_> {
             Op::Tax => state[X] = a,
             Op::Txa => state[A] = x,
 
-            Op::AddK => state[A] = self.compute(at, "bvadd", a, constant)?,
-            Op::AddX => state[A] = self.compute(at, "bvadd", a, x)?,
-            Op::SubK => state[A] = self.compute(at, "bvsub", a, constant)?,
-            Op::SubX => state[A] = self.compute(at, "bvsub", a, x)?,
-            Op::MulK => state[A] = self.compute(at, "bvmul", a, constant)?,
-            Op::MulX => state[A] = self.compute(at, "bvmul", a, x)?,
-            Op::DivK if k != 0 => state[A] = self.compute(at, "bvudiv", a, constant)?,
-            Op::ModK if k != 0 => state[A] = self.compute(at, "bvurem", a, constant)?,
-            Op::OrK => state[A] = self.compute(at, "bvor", a, constant)?,
-            Op::OrX => state[A] = self.compute(at, "bvor", a, x)?,
-            Op::AndK => state[A] = self.compute(at, "bvand", a, constant)?,
-            Op::AndX => state[A] = self.compute(at, "bvand", a, x)?,
-            Op::XorK => state[A] = self.compute(at, "bvxor", a, constant)?,
-            Op::XorX => state[A] = self.compute(at, "bvxor", a, x)?,
-            Op::LshK if k < 32 => state[A] = self.compute(at, "bvshl", a, constant)?,
-            Op::RshK if k < 32 => state[A] = self.compute(at, "bvlshr", a, constant)?,
+            Op::AddK | Op::AddX => state[A] = self.compute(at, "bvadd", a, right)?,
+            Op::SubK | Op::SubX => state[A] = self.compute(at, "bvsub", a, right)?,
+            Op::MulK | Op::MulX => state[A] = self.compute(at, "bvmul", a, right)?,
+            Op::DivK if k != 0 => state[A] = self.compute(at, "bvudiv", a, right)?,
+            Op::ModK if k != 0 => state[A] = self.compute(at, "bvurem", a, right)?,
+            Op::OrK | Op::OrX => state[A] = self.compute(at, "bvor", a, right)?,
+            Op::AndK | Op::AndX => state[A] = self.compute(at, "bvand", a, right)?,
+            Op::XorK | Op::XorX => state[A] = self.compute(at, "bvxor", a, right)?,
+            Op::LshK if k < 32 => state[A] = self.compute(at, "bvshl", a, right)?,
+            Op::RshK if k < 32 => state[A] = self.compute(at, "bvlshr", a, right)?,
             Op::LshX => state[A] = self.shift(at, "bvshl", a, x)?,
             Op::RshX => state[A] = self.shift(at, "bvlshr", a, x)?,
             Op::Neg => {
@@ -173,38 +165,21 @@ impl Translation<'_> {
                 return self.arrive(at, target, here, &state);
             }
 
-            Op::JeqK | Op::JgtK | Op::JgeK | Op::JsetK => {
-                return self.branch(at, op, constant, (jt, jf), &state);
-            }
-            Op::JeqX | Op::JgtX | Op::JgeX | Op::JsetX => {
-                return self.branch(at, op, x, (jt, jf), &state);
-            }
+            op if op.is_branch() => return self.branch(at, insn, right, &state),
 
-            // seccomp does not accept these.
-            Op::LdWordAbs | Op::DivK | Op::ModK | Op::LshK | Op::RshK => return Err(defect),
-            Op::LdMem | Op::LdxMem | Op::St | Op::Stx => return Err(defect),
-            Op::LdHalfAbs | Op::LdByteAbs | Op::LdWordInd | Op::LdHalfInd | Op::LdByteInd => {
-                return Err(defect);
-            }
-            Op::LdxMsh => return Err(defect),
+            // seccomp does not accept the others.
+            _ => return Err(Untranslatable::instruction(at)),
         }
         self.arrive(at, next, here, &state)
     }
 
-    fn branch(
-        &mut self,
-        at: usize,
-        op: Op,
-        right: Value,
-        (jt, jf): (u8, u8),
-        state: &State,
-    ) -> Result<(), Untranslatable> {
+    fn branch(&mut self, at: usize, insn: Insn, right: Value, state: &State) -> Result<()> {
         let a = self.term(at, state[A])?;
         let right = match self.patches.iter().find(|patch| patch.insn == at) {
             Some(patch) => half(patch.symbol, patch.half, self.variables),
             None => self.term(at, right)?,
         };
-        let condition = match op {
+        let condition = match insn.op {
             Op::JeqK | Op::JeqX => format!("(= {a} {right})"),
             Op::JgtK | Op::JgtX => format!("(bvugt {a} {right})"),
             Op::JgeK | Op::JgeX => format!("(bvuge {a} {right})"),
@@ -212,8 +187,8 @@ impl Translation<'_> {
             _ => return Err(Untranslatable::instruction(at)),
         };
         let [taken, otherwise] = self.edges(at, &condition);
-        self.arrive(at, at + 1 + usize::from(jt), taken, state)?;
-        self.arrive(at, at + 1 + usize::from(jf), otherwise, state)
+        self.arrive(at, at + 1 + usize::from(insn.jt), taken, state)?;
+        self.arrive(at, at + 1 + usize::from(insn.jf), otherwise, state)
     }
 
     /// Defines the condition of an instruction with two successors. Returns the conditions of its edges.
@@ -228,13 +203,7 @@ impl Translation<'_> {
 
     /// Merges the state of one more edge into that before `target`. At most one of the edges is taken, so their order does
     /// not matter.
-    fn arrive(
-        &mut self,
-        from: usize,
-        target: usize,
-        edge: String,
-        state: &State,
-    ) -> Result<(), Untranslatable> {
+    fn arrive(&mut self, from: usize, target: usize, edge: String, state: &State) -> Result<()> {
         let live = self.live.get(target).copied().unwrap_or(Registers::NONE);
         let place = self.arrivals.get_mut(target).filter(|_| target > from);
         let place = place.ok_or(Untranslatable::instruction(from))?;
@@ -264,25 +233,13 @@ impl Translation<'_> {
         Ok(())
     }
 
-    fn compute(
-        &mut self,
-        at: usize,
-        operator: &str,
-        left: Value,
-        right: Value,
-    ) -> Result<Value, Untranslatable> {
+    fn compute(&mut self, at: usize, operator: &str, left: Value, right: Value) -> Result<Value> {
         let term = format!("({operator} {} {})", self.term(at, left)?, self.term(at, right)?);
         Ok(self.computed(at, term))
     }
 
     /// A shift by the low five bits of X.
-    fn shift(
-        &mut self,
-        at: usize,
-        operator: &str,
-        a: Value,
-        x: Value,
-    ) -> Result<Value, Untranslatable> {
+    fn shift(&mut self, at: usize, operator: &str, a: Value, x: Value) -> Result<Value> {
         let (a, x) = (self.term(at, a)?, self.term(at, x)?);
         Ok(self.computed(at, format!("({operator} {a} (bvand {x} {}))", word(31))))
     }
@@ -294,7 +251,7 @@ impl Translation<'_> {
     }
 
     /// The term of a value that instruction `at` reads or merges.
-    fn term(&self, at: usize, value: Value) -> Result<String, Untranslatable> {
+    fn term(&self, at: usize, value: Value) -> Result<String> {
         let name = self.name;
         Ok(match value {
             Value::Constant(value) => word(value),

@@ -4,9 +4,9 @@ use callgate_core::policy::Policy;
 use callgate_core::template::{Template, Variable};
 use callgate_core::{Endian, LongProgram};
 
-use crate::error::Untranslatable;
+use crate::variables::{Untranslatable, declare};
 use crate::writer::{WORD, Writer};
-use crate::{policy, program, variables};
+use crate::{policy, program};
 
 /// The last line of each script: a command in a comment, because solvers report an error for it after `unsat`.
 pub const GET_VALUE: &str = ";(get-value (nr arch instruction_pointer arg0 arg1 arg2 arg3 arg4 arg5 \
@@ -58,15 +58,15 @@ pub fn script(
     header(&mut writer, endian, [a, b], remarks);
     input(&mut writer, endian);
     let filters = a.filters.iter().chain(&b.filters);
-    variables::declare(&mut writer, filters.flat_map(Filter::variables))?;
+    declare(&mut writer, filters.flat_map(Filter::variables))?;
     for (name, side) in [("a", a), ("b", b)] {
-        writer.blank();
+        writer.line("");
         writer.comment(&format!("Filter {name}: {}", side.name));
         let verdict = stack(&mut writer, name, &side.filters)?;
         writer.line(&format!("(declare-const verdict_{name} {WORD})"));
         writer.line(&format!("(assert (= verdict_{name} {verdict}))"));
     }
-    writer.blank();
+    writer.line("");
     writer.comment("Is there a syscall for which they return different values?");
     writer.line("(assert (not (= verdict_a verdict_b)))");
     writer.line("(check-sat)");
@@ -89,36 +89,31 @@ fn header(writer: &mut Writer, endian: Endian, sides: [&Side<'_>; 2], remarks: &
     writer.comment("unsat: the filters are equivalent.");
     writer.comment("sat: they are not, and the model is a syscall for which they differ.");
     writer.comment("Run: z3 FILE, or cvc5 --bitblast=eager FILE");
-    writer.blank();
+    writer.line("");
     writer.line("(set-option :produce-models true)");
     writer.line("(set-logic QF_BV)");
 }
 
 /// Declares the fields of `struct seccomp_data`, which the solver chooses, and defines its words, which programs load.
 fn input(writer: &mut Writer, endian: Endian) {
-    const FIELDS: [(&str, u32); 9] = [
-        ("nr", 32),
-        ("arch", 32),
-        ("instruction_pointer", 64),
-        ("arg0", 64),
-        ("arg1", 64),
-        ("arg2", 64),
-        ("arg3", 64),
-        ("arg4", 64),
-        ("arg5", 64),
-    ];
-    writer.blank();
+    let wide = ["instruction_pointer", "arg0", "arg1", "arg2", "arg3", "arg4", "arg5"];
+    let fields: Vec<(&str, u32)> = ["nr", "arch"]
+        .map(|field| (field, 32))
+        .into_iter()
+        .chain(wide.map(|field| (field, 64)))
+        .collect();
+    writer.line("");
     writer.comment("struct seccomp_data");
-    for (field, bits) in FIELDS {
+    for (field, bits) in &fields {
         writer.line(&format!("(declare-const {field} (_ BitVec {bits}))"));
     }
     writer.comment("Its 16 words by byte offset: what `ld [offset]` loads");
     let mut offset = 0;
-    for (field, bits) in FIELDS {
+    for (field, bits) in &fields {
         let (low, high) =
             (format!("((_ extract 31 0) {field})"), format!("((_ extract 63 32) {field})"));
-        let words = match (bits, endian) {
-            (32, _) => vec![field.to_owned()],
+        let words = match (*bits, endian) {
+            (32, _) => vec![(*field).to_owned()],
             (_, Endian::Little) => vec![low, high],
             (_, Endian::Big) => vec![high, low],
         };

@@ -1,9 +1,28 @@
-//! Variables, whose values the solver chooses.
+//! Variables, whose values the solver chooses, and the error of the translation.
 
 use callgate_core::template::{Half, Symbol, Variable};
 
-use crate::error::Untranslatable;
 use crate::writer::{Writer, long};
+
+/// Why filters are not translated: two of them have a variable of the same name with different widths, or, a defect of this
+/// project, a program contains an instruction that seccomp does not accept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Untranslatable(String);
+
+impl Untranslatable {
+    pub(crate) fn instruction(at: usize) -> Untranslatable {
+        let message = "cannot be translated to SMT-LIB (a defect of callgate)";
+        Untranslatable(format!("instruction {at} {message}"))
+    }
+}
+
+impl std::fmt::Display for Untranslatable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Untranslatable {}
 
 /// Declares variables as values of 64 bits.
 ///
@@ -18,10 +37,13 @@ pub(crate) fn declare<'v>(
     for variable in variables {
         let name = variable.name();
         if let Some(known) = declared.iter().find(|known| known.name() == name) {
-            match known.is_wide() == variable.is_wide() {
-                true => continue,
-                false => return Err(Untranslatable::widths(name)),
+            if known.is_wide() == variable.is_wide() {
+                continue;
             }
+            return Err(Untranslatable(format!(
+                "the variable `{name}` has 32 bits in one filter and 64 bits in another, so the filters cannot be \
+                 compared for all of its values; rename one of them"
+            )));
         }
         if declared.is_empty() {
             writer.comment("Variables, which are set when the filter is installed");

@@ -1,4 +1,6 @@
-//! The text of a script.
+//! The text of a script, and the returned value of a filter, from the conditions under which each value is returned.
+
+use std::collections::BTreeMap;
 
 /// The sort of 32-bit values.
 pub(crate) const WORD: &str = "(_ BitVec 32)";
@@ -19,10 +21,6 @@ impl Writer {
         self.text.push('\n');
     }
 
-    pub(crate) fn blank(&mut self) {
-        self.text.push('\n');
-    }
-
     /// Adds a comment. It may contain untrusted names, so everything except printable ASCII is escaped: a line break
     /// would end the comment.
     pub(crate) fn comment(&mut self, comment: &str) {
@@ -33,9 +31,7 @@ impl Writer {
 
     /// Adds a definition, followed by a comment unless that is empty.
     pub(crate) fn define(&mut self, name: &str, sort: &str, term: &str, comment: &str) {
-        for part in ["(define-fun ", name, " () ", sort, " ", term, ")"] {
-            self.text.push_str(part);
-        }
+        self.text.push_str(&format!("(define-fun {name} () {sort} {term})"));
         if !comment.is_empty() {
             self.text.push_str(" ; ");
             self.escape(comment);
@@ -74,5 +70,38 @@ pub(crate) fn join(operator: &str, terms: &[String], empty: &str) -> String {
         [] => empty.to_owned(),
         [only] => only.clone(),
         _ => format!("({operator} {})", terms.join(" ")),
+    }
+}
+
+/// Values with the conditions under which they are returned. For each syscall, exactly one condition holds.
+///
+/// Each value has one condition. This form is efficient for solvers: the filters become Boolean terms, and only a few
+/// values are compared. A nested if-then-else over all returns takes a hundred times as long.
+#[derive(Default)]
+pub(crate) struct Outcomes(BTreeMap<String, Vec<String>>);
+
+impl Outcomes {
+    /// The value is also returned under this condition.
+    pub(crate) fn add(&mut self, value: String, when: String) {
+        self.0.entry(value).or_default().push(when);
+    }
+
+    /// Defines the condition of each value, and the returned value as `NAME.verdictN`; returns its term.
+    pub(crate) fn define(self, writer: &mut Writer, name: &str) -> String {
+        let mut verdict: Option<String> = None;
+        for (number, (value, when)) in self.0.into_iter().enumerate() {
+            let returns = format!("{name}.returns{number}");
+            writer.define(&returns, BOOL, &join("or", &when, "false"), &value);
+            verdict = Some(match verdict {
+                // The conditions cover all syscalls, so the first value needs none.
+                None => value,
+                Some(before) => {
+                    let this = format!("{name}.verdict{number}");
+                    writer.define(&this, WORD, &format!("(ite {returns} {value} {before})"), "");
+                    this
+                }
+            });
+        }
+        verdict.unwrap_or_default()
     }
 }

@@ -4,10 +4,11 @@ use super::error::{AsmError, Errors};
 use super::link::link;
 use super::parser::{Names as Words, Parsed, parse};
 use crate::diagnostic::{Help, error};
-use crate::lexer::{Token, quote, tokens};
+use crate::lexer::tokens;
 use crate::symbols::Names;
 use crate::syscalls::is_known_name;
 use crate::text::TextOptions;
+use crate::token::{Token, quote};
 use callgate_core::cfg::{Facts, Forward, Registers};
 use callgate_core::{Arch, Endian, Insn, Op};
 

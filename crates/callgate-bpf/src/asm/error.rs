@@ -13,39 +13,33 @@ const PRINTED: usize = 5;
 
 /// Errors as they are found.
 #[derive(Debug, Default)]
-pub(crate) struct Errors {
-    kept: Vec<Diagnostic>,
-    left_out: usize,
-}
+pub(crate) struct Errors(AsmError);
 
 impl Errors {
     /// Adds an error.
     pub(crate) fn push(&mut self, error: Diagnostic) {
-        if self.kept.len() < KEPT {
-            self.kept.push(error);
+        if self.0.diagnostics.len() < KEPT {
+            self.0.diagnostics.push(error);
         } else {
-            self.left_out += 1;
+            self.0.left_out += 1;
         }
     }
 
     /// Adds the errors of a part of the text.
     pub(crate) fn append(&mut self, other: Errors) {
-        self.left_out += other.left_out;
-        self.extend(other.kept);
+        self.0.left_out += other.0.left_out;
+        self.extend(other.0.diagnostics);
     }
 
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.kept.is_empty()
+        self.0.diagnostics.is_empty()
     }
 
     /// `Ok` if there are no errors.
     pub(crate) fn check(mut self) -> Result<(), AsmError> {
-        if self.kept.is_empty() {
-            return Ok(());
-        }
-        self.kept.sort_by_key(|diagnostic| diagnostic.position);
-        Err(AsmError { diagnostics: self.kept, left_out: self.left_out })
+        self.0.diagnostics.sort_by_key(|diagnostic| diagnostic.position);
+        if self.is_empty() { Ok(()) } else { Err(self.0) }
     }
 }
 
@@ -56,7 +50,7 @@ impl Extend<Diagnostic> for Errors {
 }
 
 /// The errors in a program text, with positions.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AsmError {
     diagnostics: Vec<Diagnostic>,
     left_out: usize,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::error::Errors;
 use super::parser::{Parsed, Statement, Target, Targets};
 use crate::diagnostic::{Diagnostic, Position, error};
-use crate::lexer::quote;
+use crate::token::quote;
 use callgate_core::{Insn, MAX_INSNS, MAX_READ_INSNS};
 
 /// How many instructions a branch can skip (its distances are bytes).

@@ -16,7 +16,7 @@
 use super::parser::{Parser, Target, Targets};
 use crate::cursor::Result;
 use crate::diagnostic::error;
-use crate::lexer::{Token, quote};
+use crate::token::{Token, quote};
 use callgate_core::{AncillaryWord, Insn, Op, Operand};
 
 /// libpcap's names of ancillary words that `bpf_asm` names differently or not at all.

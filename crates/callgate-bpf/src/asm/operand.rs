@@ -3,8 +3,8 @@
 use super::parser::{Names, Parser, Target, Targets};
 use crate::cursor::Result;
 use crate::diagnostic::error;
-use crate::lexer::quote;
 use crate::names;
+use crate::token::quote;
 use callgate_core::io_uring::Decision;
 use callgate_core::{AncillaryWord, Arch, Insn, Op, Operand, RawInsn, Verdict, Word, errno_number};
 

@@ -6,7 +6,7 @@ use std::fmt;
 use super::error::Errors;
 use crate::cursor::{Cursor, Result};
 use crate::diagnostic::{Position, error};
-use crate::lexer::{BadNumber, Token, TokenKind, quote};
+use crate::token::{BadNumber, Token, TokenKind, quote};
 use callgate_core::{Endian, Insn, Op};
 
 /// A program whose targets are not resolved yet.

@@ -7,7 +7,8 @@
 /// The constants that an argument takes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Members {
-    pub(super) kind: Kind,
+    /// The bits that hold one of the values, not flags: a constant or a hexadecimal number. `None`: all.
+    pub(super) mask: Option<&'static str>,
     /// Constants of which the argument, or a part of it, has one: names, `START*`, and exceptions with `!`.
     pub(super) values: &'static str,
     /// Constants that are joined by `|`.
@@ -16,21 +17,12 @@ pub(super) struct Members {
     pub(super) names_zero: bool,
 }
 
-/// How constants make a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// The argument is one of the constants.
-    Values,
-    /// The argument has flags; the bits of this mask (a constant or a hexadecimal number) hold a value instead.
-    Flags(&'static str),
-}
-
 const fn values(values: &'static str) -> Members {
-    Members { kind: Kind::Values, values, flags: "", names_zero: false }
+    Members { mask: None, values, flags: "", names_zero: false }
 }
 
 const fn flags(flags: &'static str) -> Members {
-    Members { kind: Kind::Flags("0x0"), values: "", flags, names_zero: false }
+    Members { mask: Some("0x0"), values: "", flags, names_zero: false }
 }
 
 const fn both(
@@ -39,7 +31,7 @@ const fn both(
     flags: &'static str,
     names_zero: bool,
 ) -> Members {
-    Members { kind: Kind::Flags(mask), values, flags, names_zero }
+    Members { mask: Some(mask), values, flags, names_zero }
 }
 
 /// Signals, each by its usual name.

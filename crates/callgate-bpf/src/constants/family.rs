@@ -1,6 +1,6 @@
 //! The constants that an argument takes, and the text of its values.
 
-use super::families::{FAMILIES, Kind, Members};
+use super::families::{FAMILIES, Members};
 use super::table::{starting, value};
 use crate::SyscallTable;
 use crate::syscalls::facts;
@@ -24,51 +24,40 @@ impl Family {
 
     /// Whether the argument is one of the constants, not flags.
     pub fn is_enumeration(self) -> bool {
-        self.0.kind == Kind::Values
+        self.0.mask.is_none()
     }
 
     /// The text of a value: the name of a constant, or names joined by `|`. `None` if a part of it has no name.
     ///
     /// An argument of 32 bits may have the low half of a negative constant.
     pub fn name(self, arch: Arch, given: u64) -> Option<String> {
-        match self.0.kind {
-            Kind::Values => {
-                let is_given = |known: u64| known == given || is_low_half(known, given);
-                let known = constants(arch, self.0.values);
-                known
-                    .into_iter()
-                    .find(|(_, value)| is_given(*value))
-                    .map(|(name, _)| name.to_owned())
-            }
-            Kind::Flags(mask) => {
-                let mask = self.0.mask(arch, mask);
-                let chosen = constants(arch, self.0.values);
-                let chosen = chosen.into_iter().find(|(_, value)| *value == given & mask);
-                self.flags(arch, given & !mask, chosen.map(|(name, _)| name), given & mask)
-            }
-        }
+        let values = constants(arch, self.0.values).into_iter();
+        let Some(mask) = self.0.mask(arch) else {
+            let is_given = |known: u64| known == given || is_low_half(known, given);
+            return values
+                .filter(|(_, value)| is_given(*value))
+                .map(|(name, _)| name.to_owned())
+                .next();
+        };
+        let chosen =
+            values.filter(|(_, value)| *value == given & mask).map(|(name, _)| name).next();
+        self.flags(arch, given & !mask, chosen, given & mask)
     }
 
     /// The text of a mask: flags, or the number of the bits that hold a value.
     pub fn name_mask(self, arch: Arch, given: u64) -> Option<String> {
-        match self.0.kind {
-            Kind::Flags(mask) if given & self.0.mask(arch, mask) == 0 => {
-                self.flags(arch, given, None, 0)
-            }
-            _ => None,
-        }
+        let is_of_flags = given & self.0.mask(arch)? == 0;
+        is_of_flags.then(|| self.flags(arch, given, None, 0)).flatten()
     }
 
     /// The text of what remains of an argument under a mask.
     pub fn name_masked(self, arch: Arch, mask: u64, wanted: u64) -> Option<String> {
-        let Kind::Flags(values) = self.0.kind else { return None };
-        match self.0.mask(arch, values) {
+        let of_values = self.0.mask(arch)?;
+        match mask & of_values {
             // Without the bits of the value, 0 means that no flag is set.
-            of_values if mask & of_values == 0 => match wanted {
-                0 => None,
-                wanted => self.flags(arch, wanted, None, 0),
-            },
-            of_values if mask & of_values == of_values => self.name(arch, wanted),
+            0 if wanted == 0 => None,
+            0 => self.flags(arch, wanted, None, 0),
+            bits if bits == of_values => self.name(arch, wanted),
             _ => None,
         }
     }
@@ -105,12 +94,12 @@ impl Family {
 }
 
 impl Members {
-    /// The bits that hold a value instead of flags.
-    fn mask(&self, arch: Arch, mask: &str) -> u64 {
-        match mask.strip_prefix("0x") {
+    /// The bits that hold a value instead of flags; `None` for all of them.
+    fn mask(&self, arch: Arch) -> Option<u64> {
+        self.mask.map(|mask| match mask.strip_prefix("0x") {
             Some(digits) => u64::from_str_radix(digits, 16).unwrap_or(0),
             None => value(arch, mask).unwrap_or(0),
-        }
+        })
     }
 }
 

@@ -42,13 +42,8 @@ impl<'a> Listing<'a> {
     pub(super) fn new(insns: &'a [Insn], seccomp: Option<&'a ListingOptions>) -> Listing<'a> {
         let flow = seccomp.map_or_else(Vec::new, |options| flow::known(insns, options.endian));
         let assumed = seccomp.and_then(|options| options.arches.first().copied());
-        let tested = || {
-            let known = insns.iter().zip(&flow);
-            let mut tests = known.filter(|(insn, known)| {
-                insn.op == Op::JeqK && known.is_some_and(|known| known.a == Some(Word::ARCH))
-            });
-            tests.find_map(|(insn, _)| Arch::with_token(insn.k).next())
-        };
+        let tested =
+            || flow::arch_tests(insns, &flow).find_map(|token| Arch::with_token(token).next());
         let home = assumed.or_else(tested);
         Listing { insns, seccomp, requests: None, template: None, flow, home }
     }

@@ -4,7 +4,8 @@
 use super::clean::clean;
 use super::{gvisor, seccomp_tools, source, table};
 use crate::diagnostic::{Diagnostic, Position, error};
-use crate::lexer::{Token, tokens};
+use crate::lexer::tokens;
+use crate::token::Token;
 
 /// A textual form of programs; see the [module](super).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@
 use crate::asm::{AsmError, Errors};
 use crate::cursor::{Cursor, Result};
 use crate::diagnostic::error;
-use crate::lexer::{Token, TokenKind, quote, starts};
+use crate::token::{Token, TokenKind, quote, starts};
 use callgate_core::{Op, RawInsn};
 
 /// Whether a line is one of such a listing.

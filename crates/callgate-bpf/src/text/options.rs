@@ -1,29 +1,24 @@
 //! What a text is read for, with which macros, and what is read.
 
 use crate::diagnostic::Diagnostic;
-use crate::lexer::quote;
+use crate::token::quote;
 use callgate_core::{Arch, Endian, RawInsn};
 
 /// The machine that the program of a text is for, and the macros that are defined without the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextOptions {
     endian: Endian,
-    arch: Option<Arch>,
-    usual_arch: Option<Arch>,
-    definitions: Vec<Definition>,
-    is_strict: bool,
+    pub(super) arch: Option<Arch>,
+    pub(super) usual_arch: Option<Arch>,
+    pub(super) definitions: Vec<Definition>,
+    pub(super) is_strict: bool,
 }
 
 impl TextOptions {
     /// For machines of a byte order. The architecture is the one that the text compares, if that is only one.
     pub const fn new(endian: Endian) -> TextOptions {
-        TextOptions {
-            endian,
-            arch: None,
-            usual_arch: None,
-            definitions: Vec::new(),
-            is_strict: false,
-        }
+        let definitions = Vec::new();
+        TextOptions { endian, arch: None, usual_arch: None, definitions, is_strict: false }
     }
 
     /// The architecture of the names of syscalls and constants, whatever the text says.
@@ -53,22 +48,6 @@ impl TextOptions {
     /// The byte order of hexadecimal bytes and of the halves of arguments.
     pub const fn endian(&self) -> Endian {
         self.endian
-    }
-
-    pub(super) fn definitions(&self) -> &[Definition] {
-        &self.definitions
-    }
-
-    pub(super) fn is_strict(&self) -> bool {
-        self.is_strict
-    }
-
-    pub(super) fn given_arch(&self) -> Option<Arch> {
-        self.arch
-    }
-
-    pub(super) fn usual_arch(&self) -> Option<Arch> {
-        self.usual_arch
     }
 
     /// The given architecture, or else the one that the text is for, or else the usual one.

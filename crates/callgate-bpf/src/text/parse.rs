@@ -7,7 +7,8 @@ use super::options::{TextOptions, TextProgram};
 use super::{gvisor, seccomp_tools, source, table};
 use crate::asm::{AsmError, assemble_tokens};
 use crate::diagnostic::{Position, error};
-use crate::lexer::{Token, tokens};
+use crate::lexer::tokens;
+use crate::token::Token;
 use callgate_core::{Endian, RawInsn};
 
 /// Reads a program in any textual form. The byte order applies to hexadecimal bytes, and in assembly

@@ -19,7 +19,8 @@ use std::collections::BTreeSet;
 use crate::asm::{AsmError, Errors};
 use crate::cursor::{Cursor, Result};
 use crate::diagnostic::{Position, error};
-use crate::lexer::{Token, TokenKind, tokens};
+use crate::lexer::tokens;
+use crate::token::{Token, TokenKind};
 use crate::{SyscallTable, names};
 use callgate_core::{Arch, Word};
 

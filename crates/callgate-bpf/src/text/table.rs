@@ -4,7 +4,7 @@ use super::linux3::code_of_name;
 use crate::asm::{AsmError, Errors};
 use crate::cursor::Result;
 use crate::diagnostic::{Diagnostic, Position, error};
-use crate::lexer::{Token, TokenKind, quote};
+use crate::token::{Token, TokenKind, quote};
 use callgate_core::{Endian, Op, RawInsn};
 
 /// A count, then `code jt jf k` in decimal; records end with a line or a comma.

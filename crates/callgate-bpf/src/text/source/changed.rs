@@ -6,10 +6,11 @@
 use std::collections::BTreeSet;
 
 use super::headers::has_word;
-use super::language::{C_TYPES, Language};
+use super::language::C_TYPES;
 use super::types::Types;
 use crate::diagnostic::{Diagnostic, error};
-use crate::lexer::{Token, starts};
+use crate::lexer::Language;
+use crate::token::{Token, starts};
 
 /// An error at the first assignment to a field of an instruction. `declaration` is what is before the array that is read.
 pub(super) fn changed_field(

@@ -2,15 +2,15 @@
 
 use super::expression::{Terms, expression};
 use super::integer::{Type, Value};
-use super::language::Language;
 use super::literal::Literals;
 use super::predefined::{Defined, defined, is_sometimes_defined};
 use super::types::Types;
 use crate::advice::Advice;
 use crate::cursor::{Cursor, Result};
 use crate::diagnostic::{Diagnostic, Position, error};
-use crate::lexer::{Token, TokenKind, quote};
+use crate::lexer::Language;
 use crate::symbols::Names;
+use crate::token::{Token, TokenKind, quote};
 
 /// What a condition is.
 pub(super) enum Truth {
@@ -38,13 +38,8 @@ impl<'c, 'n> Conditions<'c, 'n> {
         names: &'n Names,
         literals: Literals,
     ) -> Self {
-        Conditions {
-            of_text,
-            has_header,
-            names,
-            literals: Literals { in_condition: true, ..literals },
-            open: None,
-        }
+        let literals = Literals { in_condition: true, ..literals };
+        Conditions { of_text, has_header, names, literals, open: None }
     }
 
     /// Whether an expression holds. Its macros are expanded; `end` is the position after it.
@@ -120,11 +115,8 @@ impl<'c, 'n> Conditions<'c, 'n> {
                     format!("{} is called here, but not defined in this text", quote(name.text));
                 return Err(error(name.position, message));
             }
-            self.open.get_or_insert_with(|| {
-                let message =
-                    format!("{} depends on the compiler and its headers", quote(name.text));
-                error(name.position, message)
-            });
+            let message = format!("{} depends on the compiler and its headers", quote(name.text));
+            self.open.get_or_insert_with(|| error(name.position, message));
             cursor.expect("(")?;
             cursor.skip_to_close('(', ')')?;
             return Ok(Value::unknown());
@@ -160,7 +152,7 @@ impl<'a> Terms<'a> for Conditions<'_, '_> {
             TokenKind::Word if token.text == "defined" => {
                 cursor.next();
                 let in_parentheses = cursor.take("(");
-                let Some(name @ Token { kind: TokenKind::Word, .. }) = cursor.peek() else {
+                let Some(name) = cursor.peek().filter(|name| name.is_name()) else {
                     return cursor.fail("a name");
                 };
                 cursor.next();

@@ -8,8 +8,8 @@ use super::field::{Constants, Context, Fields};
 use super::integer::{Type, Value};
 use super::literal::Literals;
 use super::types::Types;
-use crate::lexer::Token;
 use crate::symbols::Names;
+use crate::token::Token;
 
 /// How many tokens a declaration may have before its name.
 const MAX_TYPE: usize = 6;
@@ -143,8 +143,11 @@ fn type_before(before: &[Token<'_>], types: &Types<'_>) -> Option<(Type, bool)> 
     (length == words.len()).then_some((kind, is_const))
 }
 
-/// The structures of the kernel: the bytes of each member, and what is after its type.
-const STRUCTURES: &[(&str, &[(i128, &[&str])])] = &[
+/// The bytes of a member, and what is after its type.
+type Member = (i128, &'static [&'static str]);
+
+/// The structures of the kernel.
+const STRUCTURES: &[(&str, &[Member])] = &[
     (
         "struct seccomp_data",
         &[

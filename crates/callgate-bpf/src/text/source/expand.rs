@@ -11,7 +11,8 @@ use std::cell::{Cell, OnceCell};
 use super::macros::{Macro, Macros, Part};
 use crate::cursor::Result;
 use crate::diagnostic::{Position, error};
-use crate::lexer::{MAX_TOKENS, Token, TokenKind, quote};
+use crate::lexer::MAX_TOKENS;
+use crate::token::{Token, TokenKind, quote};
 
 /// How many tokens the expansion of a text may look at.
 const MAX_STEPS: usize = 4_000_000;
@@ -60,13 +61,13 @@ pub(super) struct Work {
 
 /// What macros are expanded with.
 pub(super) struct Expander<'x, 't, 'a> {
-    pub(super) macros: &'x Macros<'t, 'a>,
-    pub(super) made: &'a Made,
-    pub(super) work: &'x mut Work,
+    macros: &'x Macros<'t, 'a>,
+    made: &'a Made,
+    work: &'x mut Work,
     /// Whether `defined` is an operator, and only macros of the text are expanded.
     pub(super) in_condition: bool,
     /// Whether headers define a macro of this name.
-    pub(super) is_of_headers: &'x dyn Fn(&str) -> bool,
+    is_of_headers: Option<&'x dyn Fn(&str) -> bool>,
 }
 
 enum Tokens<'t, 'a> {
@@ -94,24 +95,18 @@ impl<'t, 'a> Scan<'t, 'a> {
             let piece = match &mut frame.tokens {
                 Tokens::Pieces(pieces) => pieces.next(),
                 Tokens::Text(tokens) => {
-                    let blanks = tokens.iter().take_while(|token| token.is_line_end()).count();
-                    let rest = tokens.get(blanks..).unwrap_or_default();
-                    let (first, rest) = rest
-                        .split_first()
-                        .map_or((None, rest), |(first, rest)| (Some(*first), rest));
-                    *tokens = rest;
-                    first.map(|token| Piece { token, is_final: false, is_scanned: false })
+                    let first = tokens.iter().position(|token| !token.is_line_end());
+                    let rest = first.and_then(|first| tokens.get(first..)?.split_first());
+                    *tokens = rest.map_or(&[], |(_, rest)| rest);
+                    rest.map(|(first, _)| Piece::new(*first))
                 }
             };
             if piece.is_some() {
                 return piece;
             }
             let ended = self.frames.pop().and_then(|frame| frame.name);
-            if let Some(at) =
-                ended.and_then(|name| self.active.iter().rposition(|one| *one == name))
-            {
-                self.active.remove(at);
-            }
+            let at = ended.and_then(|name| self.active.iter().rposition(|one| *one == name));
+            at.map(|at| self.active.remove(at));
         }
         None
     }
@@ -133,7 +128,22 @@ impl<'t, 'a> Scan<'t, 'a> {
     }
 }
 
-impl<'t, 'a> Expander<'_, 't, 'a> {
+impl<'a> Piece<'a> {
+    fn new(token: Token<'a>) -> Self {
+        Piece { token, is_final: false, is_scanned: false }
+    }
+}
+
+impl<'x, 't, 'a> Expander<'x, 't, 'a> {
+    pub(super) fn new(
+        macros: &'x Macros<'t, 'a>,
+        made: &'a Made,
+        work: &'x mut Work,
+        is_of_headers: Option<&'x dyn Fn(&str) -> bool>,
+    ) -> Self {
+        Expander { macros, made, work, in_condition: false, is_of_headers }
+    }
+
     /// Expands the macros in a part of the text, and appends the result.
     pub(super) fn expand(
         &mut self,
@@ -187,19 +197,16 @@ impl<'t, 'a> Expander<'_, 't, 'a> {
                 continue;
             }
             let Some(parameters) = &known.parameters else {
-                if known.has_operators {
-                    let body = self.substitute(known, &[], token.position, &scan)?;
-                    scan.push(Tokens::Pieces(body.into_iter()), Some(name), token.position)?;
-                } else {
-                    let place = |token: &Token<'a>| Piece {
-                        token: Token { position: piece.token.position, ..*token },
-                        is_final: false,
-                        is_scanned: false,
-                    };
-                    let body: Vec<_> = known.body.iter().map(place).collect();
-                    self.work.steps += body.len();
-                    scan.push(Tokens::Pieces(body.into_iter()), Some(name), token.position)?;
-                }
+                let body = match known.has_operators {
+                    true => self.substitute(known, &[], token.position, &scan)?,
+                    false => {
+                        let position = token.position;
+                        let pieces = known.body.iter();
+                        pieces.map(|token| Piece::new(Token { position, ..*token })).collect()
+                    }
+                };
+                self.work.steps += if known.has_operators { 0 } else { body.len() };
+                scan.push(Tokens::Pieces(body.into_iter()), Some(name), token.position)?;
                 continue;
             };
             match scan.next() {
@@ -302,11 +309,7 @@ impl<'t, 'a> Expander<'_, 't, 'a> {
         for (at, part) in parts.iter().enumerate() {
             self.step(position)?;
             let is_joined = joins || matches!(parts.get(at + 1), Some(Part::Join));
-            let of_body = |token: Token<'a>| Piece {
-                token: Token { position, ..token },
-                is_final: false,
-                is_scanned: false,
-            };
+            let of_body = |token: Token<'a>| Piece::new(Token { position, ..token });
             let pieces = match part {
                 Part::Join => {
                     joins = true;
@@ -389,7 +392,9 @@ impl<'t, 'a> Expander<'_, 't, 'a> {
         let joined = format!("{}{}", left.token.text, right.token.text);
         // gcc has replaced a macro of the headers here, whose text is not known.
         let is_replaced = |piece: &Piece<'a>| {
-            piece.is_scanned && piece.token.is_name() && (self.is_of_headers)(piece.token.text)
+            piece.is_scanned
+                && piece.token.is_name()
+                && self.is_of_headers.is_some_and(|is_of_headers| is_of_headers(piece.token.text))
         };
         let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
         let starts_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
@@ -413,7 +418,7 @@ impl<'t, 'a> Expander<'_, 't, 'a> {
             error(position, format!("`##` makes more than {MAX_MADE} names, the limit"))
         })?;
         let token = Token { kind, text, position };
-        result.push(Piece { token, is_final: false, is_scanned: false });
+        result.push(Piece::new(token));
         Ok(())
     }
 }

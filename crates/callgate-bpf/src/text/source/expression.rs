@@ -1,10 +1,10 @@
 //! Expressions: operators and parentheses around terms, with the precedence and the integers of the language.
 
 use super::integer::{Binary, Sure, Type, Value};
-use super::language::Language;
 use super::types::Types;
 use crate::cursor::{Cursor, Result};
 use crate::diagnostic::error;
+use crate::lexer::Language;
 
 /// How deep parentheses and operators may be nested.
 const MAX_DEPTH: u32 = 50;
@@ -104,7 +104,7 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
         loop {
             let found = OPERATORS.iter().find_map(|(marks, operator, levels)| {
                 let level = match language {
-                    Language::C => levels[0],
+                    Language::C | Language::Assembly => levels[0],
                     Language::Rust => levels[1],
                     Language::Go => levels[2],
                 };
@@ -186,7 +186,7 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
             return Ok(value.converted(kind));
         }
         let complement = match language {
-            Language::C => "~",
+            Language::C | Language::Assembly => "~",
             Language::Rust => "!",
             Language::Go => "^",
         };

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use super::expression::{Terms, expression};
 use super::integer::{Type, Value};
-use super::language::Language;
 use super::literal::Literals;
 use super::pairs::Pairs;
 use super::parameters::{Parameter, Parameters};
@@ -13,8 +12,9 @@ use super::predefined::{Defined, defined};
 use super::types::Types;
 use crate::cursor::{Cursor, Result};
 use crate::diagnostic::{Diagnostic, Position, error};
-use crate::lexer::{Token, TokenKind, quote};
+use crate::lexer::Language;
 use crate::symbols::{Missing, Names};
+use crate::token::{Token, TokenKind, quote};
 use callgate_core::Endian;
 
 /// The values of the enumerators and constants that a text declares; `None` for what else it declares.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::changed::is_type;
 use super::headers::has_word;
 use super::pairs::Pairs;
-use crate::lexer::Token;
+use crate::token::Token;
 
 /// The places of words before a parenthesis, and the words elsewhere.
 pub(super) fn words<'a>(

@@ -3,7 +3,7 @@
 use super::field::Fields;
 use crate::cursor::{Cursor, Result};
 use crate::diagnostic::{Position, error};
-use crate::lexer::quote;
+use crate::token::quote;
 use callgate_core::{RawInsn, SKF_AD_OFF};
 
 /// The types of instructions and their fields.

@@ -230,11 +230,8 @@ impl Value {
 
     /// `!` of C; `int` is the type of truth values.
     pub(super) fn not(self, int: Type) -> Value {
-        Value::truth(
-            self.number == 0,
-            if self.is_zero().is_some() { Sure::Yes } else { Sure::No },
-            int,
-        )
+        let sure = if self.is_zero().is_some() { Sure::Yes } else { Sure::No };
+        Value::truth(self.number == 0, sure, int)
     }
 
     /// The result of an operator.
@@ -284,14 +281,14 @@ impl Value {
                 let is_or = operator == Binary::Or;
                 // One operand may decide.
                 let decides = |value: Value| value.is_zero() == Some(!is_or);
+                let is_decided = decides(self) || decides(other);
                 let holds = match is_or {
                     true => a != 0 || b != 0,
                     false => a != 0 && b != 0,
                 };
                 let is_known = self.is_zero().is_some() && other.is_zero().is_some();
-                let is_decided = is_known || decides(self) || decides(other);
-                let holds = if decides(self) || decides(other) { is_or } else { holds };
-                Ok(Value::truth(holds, if is_decided { Sure::Yes } else { Sure::No }, int))
+                let sure = if is_known || is_decided { Sure::Yes } else { Sure::No };
+                Ok(Value::truth(if is_decided { is_or } else { holds }, sure, int))
             }
             Binary::BitOr => result(a | b),
             Binary::BitXor => result(a ^ b),

@@ -1,21 +1,13 @@
 //! The language of a text, which decides how its lines, numbers and operators are read.
 
-use crate::lexer::Token;
-
-/// The languages that differ here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
-    /// C, C++, and rows of numbers such as those of `tcpdump -dd`.
-    C,
-    Rust,
-    Go,
-}
+use crate::lexer::Language;
+use crate::token::{Token, starts};
 
 impl Language {
     /// The language of the tokens of a text that was split like C.
     ///
     /// What only C has comes first: a text that C compilers accept is never read by the rules of another language.
-    pub(super) fn of(tokens: &[Token<'_>]) -> Language {
+    pub(crate) fn of(tokens: &[Token<'_>]) -> Language {
         let has = |is_sign: fn(&[Token<'_>]) -> bool| {
             (0..tokens.len()).any(|at| tokens.get(at..).is_some_and(is_sign))
         };
@@ -77,42 +69,29 @@ fn is_sign_of_c(tokens: &[Token<'_>]) -> bool {
 }
 
 fn is_sign_of_rust(tokens: &[Token<'_>]) -> bool {
-    let is_word = |token: &Token<'_>| token.is_name();
-    match tokens {
-        [first, second, ..] if first.is('#') && second.is('[') => true,
-        [first, second, third, ..] if first.is('#') && second.is('!') && third.is('[') => true,
-        [first, second, third, ..] if first.text == "vec" && second.is('!') => {
-            third.is('[') || third.is('(') || third.is('{')
-        }
-        [first, second, ..] if first.text == "as" => RUST_TYPES.contains(&second.text),
-        [first, second, third, ..] if is_word(first) && second.is(':') && third.is(':') => true,
-        [first, second, third, ..] if matches!(first.text, "let" | "const" | "static") => {
-            is_word(second) && (third.is(':') || third.is('=') || second.text == "mut")
-        }
-        [first, second, third, ..] if first.text == "fn" && is_word(second) => {
-            third.is('(') || third.is('<')
-        }
-        [first, second, third, ..] if second.text == "sock_filter" && third.is('{') => {
-            !first.is(')') && first.text != "struct"
-        }
-        [first, second, third, ..] if first.text.starts_with("BPF_") => {
-            second.is('!') && third.is('(')
-        }
-        _ => false,
+    let is_name = |at: usize| tokens.get(at).is_some_and(Token::is_name);
+    let is = |at: usize, marks: &str| tokens.get(at).is_some_and(|token| token.is_any(marks));
+    let second = tokens.get(1).map_or("", |second| second.text);
+    match tokens.first().map_or("", |first| first.text) {
+        "#" => starts(tokens, "#[") || starts(tokens, "#!["),
+        "vec" if is(1, "!") && is(2, "[({") => true,
+        "as" if RUST_TYPES.contains(&second) => true,
+        "let" | "const" | "static" if is_name(1) && (is(2, ":=") || second == "mut") => true,
+        "fn" if is_name(1) && is(2, "(<") => true,
+        first if first.starts_with("BPF_") && is(1, "!") && is(2, "(") => true,
+        first if second == "sock_filter" && is(2, "{") && first != ")" && first != "struct" => true,
+        _ => is_name(0) && is(1, ":") && is(2, ":"),
     }
 }
 
 fn is_sign_of_go(tokens: &[Token<'_>]) -> bool {
-    let is_word = |token: &Token<'_>| token.is_name();
-    match tokens {
-        [first, second, ..] if first.is(':') && second.is('=') => true,
-        [first, second, third, ..] if first.is('[') && second.is(']') => is_word(third),
-        [first, second, third, ..] if second.is('.') && is_word(third) => {
-            matches!(first.text, "unix" | "syscall" | "bpf")
-        }
-        [first, second, ..] if matches!(first.text, "func" | "package") => is_word(second),
-        [first, second, ..] if matches!(first.text, "Code" | "Op" | "K") => second.is(':'),
-        _ => false,
+    let is_name = |at: usize| tokens.get(at).is_some_and(Token::is_name);
+    let is = |at: usize, mark| tokens.get(at).is_some_and(|token| token.is(mark));
+    match tokens.first().map_or("", |first| first.text) {
+        "unix" | "syscall" | "bpf" => is(1, '.') && is_name(2),
+        "func" | "package" => is_name(1),
+        "Code" | "Op" | "K" => is(1, ':'),
+        _ => starts(tokens, ":=") || (starts(tokens, "[]") && is_name(2)),
     }
 }
 

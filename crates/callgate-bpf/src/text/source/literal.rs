@@ -1,8 +1,8 @@
 //! The values of numbers and characters of source code.
 
 use super::integer::{Model, Sure, Type, Value};
-use super::language::Language;
 use super::types::untyped;
+use crate::lexer::Language;
 
 /// How literals are read.
 #[derive(Clone, Copy)]
@@ -160,21 +160,19 @@ fn unsigned(base: u32, digits: &str) -> Result<u64, String> {
 fn escaped(text: &str) -> Option<(u8, &str)> {
     let first = text.chars().next()?;
     let after = text.get(first.len_utf8()..)?;
-    let simple = [
-        ('n', b'\n'),
-        ('t', b'\t'),
-        ('r', b'\r'),
-        ('a', 7),
-        ('b', 8),
-        ('v', 11),
-        ('f', 12),
-        ('\\', b'\\'),
-        ('\'', b'\''),
-        ('"', b'"'),
-        ('?', b'?'),
-    ];
-    if let Some((_, byte)) = simple.iter().find(|(name, _)| *name == first) {
-        return Some((*byte, after));
+    let simple = match first {
+        'n' => Some(b'\n'),
+        't' => Some(b'\t'),
+        'r' => Some(b'\r'),
+        'a' => Some(7),
+        'b' => Some(8),
+        'v' => Some(11),
+        'f' => Some(12),
+        '\\' | '\'' | '"' | '?' => Some(first as u8),
+        _ => None,
+    };
+    if let Some(byte) = simple {
+        return Some((byte, after));
     }
     let (base, digits, most) = if first == 'x' { (16, after, usize::MAX) } else { (8, text, 3) };
     let end = digits.find(|c: char| !c.is_digit(base)).unwrap_or(digits.len()).min(most);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::cursor::Result;
 use crate::diagnostic::{Position, error};
-use crate::lexer::{Token, quote};
+use crate::token::{Token, quote};
 
 /// How many parameters a macro may have.
 const MAX_PARAMETERS: usize = 64;
@@ -64,9 +64,8 @@ impl<'t, 'a> Macro<'t, 'a> {
         }
         read.has_operators = read.body.iter().any(|token| token.is('#'));
         let parts = read.parts();
-        let joins = |part: Option<&Part<'_>>| matches!(part, Some(Part::Join));
         let position = read.body.first().map_or(name.position, |first| first.position);
-        if joins(parts.first()) || joins(parts.last()) {
+        if matches!(parts.as_slice(), [Part::Join, ..] | [.., Part::Join]) {
             return Err(error(position, "`##` is at an end of this macro"));
         }
         let is_stray = |part: &Part<'_>| matches!(part, Part::Token(token) if token.is('#'));
@@ -84,10 +83,7 @@ impl<'t, 'a> Macro<'t, 'a> {
         let close = after.iter().position(|token| token.is(')'));
         let split = close.and_then(|close| Some((after.get(1..close)?, after.get(close + 1..)?)));
         let Some((inside, body)) = split else {
-            return Err(error(
-                name.position,
-                "the parameters of this macro have no `)`".to_owned(),
-            ));
+            return Err(error(name.position, "the parameters of this macro have no `)`"));
         };
         self.body = body;
         let mut parameters = Vec::new();

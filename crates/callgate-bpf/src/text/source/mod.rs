@@ -19,7 +19,7 @@
 //!
 //! # C
 //!
-//! [`lexer`] joins lines and removes comments, [`preprocess`] follows the directives, [`expand`] expands [`macros`],
+//! The [lexer](crate::lexer) joins lines and removes comments, [`preprocess`] follows the directives, [`expand`] expands [`macros`],
 //! [`condition`] and [`predefined`] decide which lines apply. [`expression`], [`integer`], [`literal`] and [`types`] compute
 //! with the integers of C. All of this follows gcc, with which `cargo lab pasted-c` compares it, or is refused: a name
 //! about which nothing is known is a question ([`read`]), never a guess.
@@ -38,7 +38,6 @@ mod go;
 mod headers;
 mod integer;
 mod language;
-mod lexer;
 mod literal;
 mod macros;
 mod operand;
@@ -63,3 +62,5 @@ mod hostile_tests;
 mod macro_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod uses_tests;

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::changed::{is_assignment, is_field};
 use super::language::is_statement;
 use super::pairs::{Pairs, is_cast, is_size};
-use crate::lexer::{Token, TokenKind, starts};
+use crate::token::{Token, TokenKind, starts};
 
 /// What a part of an expression is, seen from the array.
 #[derive(Clone, Copy, PartialEq, Eq)]

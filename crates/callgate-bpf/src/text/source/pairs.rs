@@ -1,6 +1,6 @@
 //! Parentheses, brackets and braces that belong together.
 
-use crate::lexer::{Token, TokenKind};
+use crate::token::{Token, TokenKind};
 
 /// The tokens of a text, with the pairs among them.
 pub(super) struct Pairs<'t, 'a> {

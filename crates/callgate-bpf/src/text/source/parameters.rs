@@ -4,7 +4,7 @@ use super::changed::changes;
 use super::functions::parameter;
 use super::pairs::Pairs;
 use super::types::Types;
-use crate::lexer::Token;
+use crate::token::Token;
 
 /// How many parameters of a text are looked up.
 const MAX_LOOKUPS: usize = 100;

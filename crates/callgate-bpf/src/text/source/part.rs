@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::changed::{is_assignment, programs};
 use super::pairs::Pairs;
 use crate::diagnostic::{Diagnostic, Position, error};
-use crate::lexer::{Token, TokenKind};
+use crate::token::{Token, TokenKind};
 
 /// How many tokens a length may have.
 const MAX_LENGTH: usize = 60;
@@ -48,10 +48,8 @@ pub(super) fn other_part(
     let found = (0..tokens.len()).find(|at| is_wrong(*at)).and_then(|at| tokens.get(at))?;
     let message =
         format!("only a part of this array, which has {elements} instructions, is used here");
-    Some(
-        error(found.position, message)
-            .help("give the array alone, without the elements that are not used"),
-    )
+    let help = "give the array alone, without the elements that are not used";
+    Some(error(found.position, message).help(help))
 }
 
 /// The words that may be variables which are programs: those declared so, and those with the members of one.

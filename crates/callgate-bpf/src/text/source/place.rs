@@ -6,7 +6,7 @@
 use super::changed::is_assignment;
 use crate::cursor::Result;
 use crate::diagnostic::{Position, error};
-use crate::lexer::Token;
+use crate::token::Token;
 
 /// How many tokens may be before an instruction in its statement.
 const NEAR: usize = 64;
@@ -69,11 +69,10 @@ pub(super) fn place_before<'t, 'a>(
         return Ok(None);
     }
     let place = element(left, from);
-    let refused = || {
+    place.map(Some).ok_or_else(|| {
         error(equals.position, "this is not assigned to the next element of an array")
             .help("write the elements as `f[0] = …; f[1] = …;`, or give the complete array")
-    };
-    place.map(Some).ok_or_else(refused)
+    })
 }
 
 /// The element that the left side of an assignment is. `from` is the place of its first token.

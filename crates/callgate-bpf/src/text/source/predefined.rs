@@ -174,10 +174,9 @@ fn of_headers(name: &str, names: &Names) -> Defined {
             _ if !is_any() && syscall.chars().all(|c| !c.is_ascii_uppercase()) => Defined::No,
             _ if !is_any() => Defined::Open,
             None => Defined::OfArch,
-            Some(arch) => match arch.number(syscall) {
-                Some(number) => Defined::As(i128::from(number), Type::INT),
-                None => Defined::No,
-            },
+            Some(arch) => arch
+                .number(syscall)
+                .map_or(Defined::No, |number| Defined::As(i128::from(number), Type::INT)),
         };
     }
     if name == "__X32_SYSCALL_BIT" {
@@ -191,12 +190,9 @@ fn of_headers(name: &str, names: &Names) -> Defined {
         || errno_number(name).is_some()
         || starts(MACROS)
         || starts(&["AUDIT_ARCH_", "__AUDIT_ARCH_", "EM_", "SKF_", "ETH_P_"]);
-    let value = || match names.integer(name, false) {
-        Ok(Some((number, _))) => Some(number),
-        _ => None,
-    };
-    match value() {
-        Some(number) if is_own => {
+    let value = names.integer(name, false).ok().flatten();
+    match value {
+        Some((number, _)) if is_own => {
             let types = [Type::INT, Type::UNSIGNED, Type::LONG_LONG];
             let kind = types.into_iter().find(|kind| kind.holds(number));
             Defined::As(number, kind.unwrap_or(Type::UNSIGNED_LONG_LONG))

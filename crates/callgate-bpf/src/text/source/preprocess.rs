@@ -17,9 +17,9 @@ use super::predefined::{Defined, defined};
 use crate::asm::Errors;
 use crate::cursor::Result;
 use crate::diagnostic::{Diagnostic, Position, error};
-use crate::lexer::{Token, quote};
 use crate::suggest::nearest;
 use crate::symbols::Names;
+use crate::token::{Token, quote};
 
 /// How deep conditionals may be nested.
 const MAX_CONDITIONALS: usize = 200;
@@ -37,6 +37,7 @@ pub(super) struct Before<'t, 'a> {
 }
 
 /// A preprocessed text.
+#[derive(Default)]
 pub(super) struct Preprocessed<'a> {
     /// Without directives and line ends.
     pub(super) tokens: Vec<Token<'a>>,
@@ -89,16 +90,6 @@ pub(super) fn preprocess<'t, 'a>(
     made: &'a Made,
     (answers, used): (&[bool], &HashSet<FamilyId>),
 ) -> Preprocessed<'a> {
-    let result = Preprocessed {
-        tokens: Vec::new(),
-        questions: Vec::new(),
-        is_rejected: false,
-        parts: Vec::new(),
-        included: HashSet::new(),
-        asked: HashSet::new(),
-        warnings: Vec::new(),
-        errors: Errors::default(),
-    };
     let mut preprocessor = Preprocessor {
         names,
         literals,
@@ -109,7 +100,7 @@ pub(super) fn preprocess<'t, 'a>(
         work: Work::default(),
         answers,
         used,
-        result,
+        result: Preprocessed::default(),
     };
     preprocessor.read(before.well_known);
     preprocessor.macros.values_mut().for_each(|known| known.is_well_known = true);
@@ -119,8 +110,12 @@ pub(super) fn preprocess<'t, 'a>(
         preprocessor.undefined.insert(name);
     }
     preprocessor.read(text);
-    preprocessor.end();
-    preprocessor.result
+    let Preprocessor { mut result, conditionals, .. } = preprocessor;
+    if let Some(open) = conditionals.last().filter(|_| !result.is_rejected) {
+        let error = error(open.position, "this conditional has no `#endif`");
+        result.errors.push(error.help("add the rest of the text, or the missing `#endif`"));
+    }
+    result
 }
 
 /// Expands the well-known macros in a text of another language than C.
@@ -138,13 +133,8 @@ pub(super) fn expand_only<'t, 'a>(
             macros.insert(known.name, known);
         }
     }
-    let mut expander = Expander {
-        macros: &macros,
-        made,
-        work: &mut Work::default(),
-        in_condition: false,
-        is_of_headers: &|_| false,
-    };
+    let mut work = Work::default();
+    let mut expander = Expander::new(&macros, made, &mut work, None);
     let expanded = expander.expand(text, &mut result.tokens);
     result.errors.extend(expanded.err());
     result
@@ -156,15 +146,11 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
         while !rest.is_empty() && !self.result.is_rejected {
             let code = code_before_directive(rest);
             let (code, directive) = rest.split_at_checked(code).unwrap_or((rest, &[]));
-            if self.is_read() {
-                if let Err(error) = self.expand(code) {
-                    self.result.errors.push(error);
-                    return;
-                }
-            }
-            let length = line_length(directive);
+            let end = directive.iter().position(Token::is_line_end);
+            let length = end.map_or(directive.len(), |end| end + 1);
             let (line, after) = directive.split_at_checked(length).unwrap_or((directive, &[]));
-            if let Err(error) = self.directive(line, after) {
+            let expanded = if self.is_read() { self.expand(code) } else { Ok(()) };
+            if let Err(error) = expanded.and_then(|()| self.directive(line, after)) {
                 self.result.errors.push(error);
                 return;
             }
@@ -184,26 +170,9 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
             matches!(name, "__LINE__" | "__FILE__" | "__COUNTER__")
                 || matches!(defined(name, names, model), Defined::As(..))
         };
-        let mut expander = Expander {
-            macros: &self.macros,
-            made: self.made,
-            work: &mut self.work,
-            in_condition: false,
-            is_of_headers: &is_of_headers,
-        };
+        let mut expander =
+            Expander::new(&self.macros, self.made, &mut self.work, Some(&is_of_headers));
         expander.expand(code, &mut self.result.tokens)
-    }
-
-    fn end(&mut self) {
-        if self.result.is_rejected {
-            return;
-        }
-        if let Some(open) = self.conditionals.last() {
-            self.result.errors.push(
-                error(open.position, "this conditional has no `#endif`")
-                    .help("add the rest of the text, or the missing `#endif`"),
-            );
-        }
     }
 
     fn is_read(&self) -> bool {
@@ -314,14 +283,13 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
         self.result.included.extend(defined_by(name, is_gnu));
         let is_quoted = header.text.starts_with('"');
         if !is_well_known(name, is_quoted) && self.result.warnings.len() < MAX_WARNINGS {
-            let name = quote(name);
             let message = format!(
-                "{name} is not read: it is assumed that it defines no name that the program uses"
+                "{} is not read: it is assumed that it defines no name that the program uses",
+                quote(name)
             );
+            let warning = Diagnostic::warning(Some(header.position), message);
             let help = "paste the definitions that the program uses, and delete the line";
-            self.result
-                .warnings
-                .push(Diagnostic::warning(Some(header.position), message).help(help));
+            self.result.warnings.push(warning.help(help));
         }
     }
 
@@ -349,18 +317,10 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
         start: Position,
         after: &'t [Token<'a>],
     ) -> Result<bool> {
-        let end = condition.last().map_or(start, |last| Position {
-            column: last.position.column + last.text.chars().count() as u32,
-            ..last.position
-        });
+        let end = condition.last().map_or(start, Token::end);
         let mut expanded = Vec::new();
-        let mut expander = Expander {
-            macros: &self.macros,
-            made: self.made,
-            work: &mut self.work,
-            in_condition: true,
-            is_of_headers: &|_| false,
-        };
+        let mut expander = Expander::new(&self.macros, self.made, &mut self.work, None);
+        expander.in_condition = true;
         expander.expand(condition, &mut expanded)?;
         self.work.open_call = None;
         let truth = self.ask(|conditions| conditions.holds(&expanded, end));
@@ -369,26 +329,25 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
             false => error,
         })?;
         // `#if !defined(X)` before `#define X` is the guard of a header, or a default.
-        let is_guard = || match condition {
-            [not, defined, name] => not.is('!') && is_guard_of(defined, name, after),
-            [not, defined, open, name, close] => {
-                not.is('!') && open.is('(') && close.is(')') && is_guard_of(defined, name, after)
+        let guarded = match condition {
+            [not, defined, name] if not.is('!') && defined.text == "defined" => Some(name),
+            [not, defined, open, name, close]
+                if not.is('!') && defined.text == "defined" && open.is('(') && close.is(')') =>
+            {
+                Some(name)
             }
-            _ => false,
+            _ => None,
         };
         match truth {
-            Truth::Open(_) if is_guard() => Ok(true),
+            Truth::Open(_) if guarded.is_some_and(|name| defines(after, name.text)) => Ok(true),
             truth => Ok(self.answer(truth, false)),
         }
     }
 
     fn ask(&mut self, about: impl FnOnce(Conditions<'_, '_>) -> Result<Truth>) -> Result<Truth> {
         let of_text = |name: &str| {
-            let known = self.macros.get(name).filter(|known| !known.is_well_known);
-            match known {
-                Some(_) => Some(true),
-                None => self.undefined.contains(name).then_some(false),
-            }
+            let is_defined = self.macros.get(name).is_some_and(|known| !known.is_well_known);
+            (is_defined || self.undefined.contains(name)).then_some(is_defined)
         };
         let asked = RefCell::new(HashSet::new());
         let has_header = |name: &str| {
@@ -468,16 +427,8 @@ fn nameless(directive: &Token<'_>) -> Diagnostic {
 /// Whether the first line of a text defines a name.
 fn defines(text: &[Token<'_>], name: &str) -> bool {
     let blanks = text.iter().take_while(|token| token.is_line_end()).count();
-    match text.get(blanks..) {
-        Some([hash, define, defined, ..]) => {
-            hash.is('#') && define.text == "define" && defined.text == name
-        }
-        _ => false,
-    }
-}
-
-fn is_guard_of(defined: &Token<'_>, name: &Token<'_>, after: &[Token<'_>]) -> bool {
-    defined.text == "defined" && defines(after, name.text)
+    matches!(text.get(blanks..), Some([hash, define, defined, ..])
+        if hash.is('#') && define.text == "define" && defined.text == name)
 }
 
 /// The number of tokens before the next directive.
@@ -490,10 +441,4 @@ fn code_before_directive(tokens: &[Token<'_>]) -> usize {
         is_line_start = token.is_line_end();
     }
     tokens.len()
-}
-
-/// The number of tokens up to the end of a line.
-fn line_length(tokens: &[Token<'_>]) -> usize {
-    let end = tokens.iter().position(|token| token.is_line_end());
-    end.map_or(tokens.len(), |end| end + 1)
 }

@@ -10,8 +10,6 @@ use super::expand::Made;
 use super::field::{Constants, Context, Fields};
 use super::headers::{FamilyId, family};
 use super::integer::Model;
-use super::language::Language;
-use super::lexer::{Lexed, join, tokens};
 use super::literal::Literals;
 use super::macros::DEFINITIONS;
 use super::pairs::Pairs;
@@ -23,8 +21,9 @@ use super::types::Types;
 use super::uses::{Origin, changing_use};
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position, Severity};
-use crate::lexer::Token;
+use crate::lexer::{Language, Lexed, join, lex};
 use crate::symbols::{Names, only_arch_in};
+use crate::token::Token;
 use callgate_core::{Arch, RawInsn};
 
 /// How often a text is read with other answers to what is not known.
@@ -35,7 +34,7 @@ const MAX_READ_TOKENS: usize = 4_000_000;
 /// Reads all rows.
 pub(in super::super) fn rows(text: &str, options: &TextOptions) -> Result<Rows, AsmError> {
     let known = join(DEFINITIONS);
-    let given = given_text(options.definitions());
+    let given = given_text(&options.definitions);
     let given = join(&given);
     if let Some(error) = given.tokens()?.errors.first() {
         let message = format!("a given definition is not read: {}", error.message);
@@ -48,7 +47,7 @@ pub(in super::super) fn rows(text: &str, options: &TextOptions) -> Result<Rows, 
         Language::C => lexed,
         other => {
             drop(lexed);
-            tokens(text, other)?
+            lex(text, other)?
         }
     };
     let source = Source {
@@ -93,10 +92,10 @@ struct Reading {
 impl<'a> Source<'_, 'a> {
     /// Reads the text for the given architecture; without one, for the one that its lines name, if that is only one.
     fn read(&self) -> Result<Rows, AsmError> {
-        if let Some(arch) = self.options.given_arch() {
+        if let Some(arch) = self.options.arch {
             return self.read_for(Some(arch)).result;
         }
-        let usual = self.options.usual_arch();
+        let usual = self.options.usual_arch;
         let first = self.read_for(usual);
         let is_undecided = first.is_rejected || !first.questions.is_empty();
         let named = match first.arch {
@@ -109,17 +108,14 @@ impl<'a> Source<'_, 'a> {
             let message = format!(
                 "the text names {arch}, but for another architecture it is another program: a condition chooses"
             );
-            return Err(Diagnostic::error(None, message).help(Advice::ProgramArch).into());
+            return Err(ask_arch(message));
         }
         match (second.arch == Some(arch), second.result.is_err() && first.arch.is_none()) {
             (_, true) => first.result,
             (true, false) => second.result,
-            (false, false) => Err(Diagnostic::error(
-                None,
-                format!("the text names {arch}, but read for it another architecture"),
-            )
-            .help(Advice::ProgramArch)
-            .into()),
+            (false, false) => Err(ask_arch(format!(
+                "the text names {arch}, but read for it another architecture"
+            ))),
         }
     }
 
@@ -173,7 +169,7 @@ impl<'a> Source<'_, 'a> {
         let made = Made::of(self.text);
         let types = Types::of(self.tokens, language, literals.model);
         let well_known: Vec<Token<'_>> = self.well_known(&types);
-        let undefined = self.options.definitions().iter().filter(|one| one.value().is_none());
+        let undefined = self.options.definitions.iter().filter(|one| one.value().is_none());
         let before = Before {
             well_known: &well_known,
             given: self.given,
@@ -196,10 +192,8 @@ impl<'a> Source<'_, 'a> {
                             || used.is_subset(&families_in(&again, &names, literals));
                         if !is_used && !again.is_rejected {
                             let message = "the headers of names in conditions are not known";
-                            again.errors.push(
-                                Diagnostic::error(None, message)
-                                    .help("add the lines with `#include`"),
-                            );
+                            let error = Diagnostic::error(None, message);
+                            again.errors.push(error.help("add the lines with `#include`"));
                         }
                         again
                     }
@@ -211,10 +205,8 @@ impl<'a> Source<'_, 'a> {
             expanded;
         errors.extend(self.errors.iter().cloned());
         let arch = only_arch_in(&tokens);
-        let unread = warnings.first().filter(|_| self.options.is_strict());
-        errors.extend(
-            unread.map(|warning| Diagnostic { severity: Severity::Error, ..warning.clone() }),
-        );
+        let unread = warnings.first().filter(|_| self.options.is_strict);
+        errors.extend(unread.cloned().map(|one| Diagnostic { severity: Severity::Error, ..one }));
         let mut result = self.rows(&tokens, &names, literals, errors);
         if let (Ok(rows), false) = (&mut result, warnings.is_empty()) {
             rows.warnings.extend(warnings);
@@ -229,10 +221,7 @@ impl<'a> Source<'_, 'a> {
         literals: Literals,
         errors: Errors,
     ) -> Result<Rows, AsmError> {
-        if !errors.is_empty() {
-            errors.check()?;
-            return Ok(Rows { insns: Vec::new(), warnings: Vec::new(), is_source: true });
-        }
+        errors.check()?;
         let types = Types::of(tokens, self.language, literals.model);
         let constants = match self.language {
             Language::C => {
@@ -283,6 +272,11 @@ impl<'a> Source<'_, 'a> {
         };
         lines.filter(is_meant).flatten().copied().collect()
     }
+}
+
+fn ask_arch(message: String) -> AsmError {
+    let error = Diagnostic::error(None, message);
+    error.help(Advice::ProgramArch).into()
 }
 
 /// An error if a text in C changes what was read, or uses only a part of it.

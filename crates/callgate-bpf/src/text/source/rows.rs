@@ -3,7 +3,7 @@
 use super::changed::{FIELDS, declaration_before, is_type};
 use super::field::{Context as FieldContext, Fields};
 use super::go;
-use super::language::{C_TYPES, Language, is_branch};
+use super::language::{C_TYPES, is_branch};
 use super::pairs::Pairs;
 use super::part::size_before;
 use super::place::{Index, Place, Places, next_place, place_before, places};
@@ -11,7 +11,8 @@ use super::shape::{builder, field_index, macro_call, starts_other_struct, starts
 use crate::asm::{AsmError, Errors};
 use crate::cursor::{Cursor, Result};
 use crate::diagnostic::{Diagnostic, Position, error};
-use crate::lexer::{Token, TokenKind, quote};
+use crate::lexer::Language;
+use crate::token::{Token, TokenKind, quote};
 use callgate_core::{MAX_READ_INSNS, RawInsn};
 
 /// The instructions of a text, and warnings about them.

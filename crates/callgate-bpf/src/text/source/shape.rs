@@ -2,7 +2,7 @@
 
 use super::changed::FIELDS;
 use crate::diagnostic::{Diagnostic, error};
-use crate::lexer::Token;
+use crate::token::Token;
 
 /// Whether an open brace begins an instruction.
 pub(super) fn starts_row(tokens: &[Token<'_>]) -> bool {

@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 
+use super::headers::has_word;
 use super::integer::{Model, Type};
-use super::language::Language;
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::Language;
+use crate::token::{Token, TokenKind};
 
 /// The types of a text.
 pub(super) struct Types<'a> {
@@ -127,10 +128,8 @@ impl<'a> Types<'a> {
 
     /// Whether the name of a type is declared here as something else: `int u32;`, `unsigned u32(int x)`, `u32 = 1`.
     fn is_declared(&self, name: &str, before: Option<&Token<'_>>, after: &[Token<'_>]) -> bool {
-        let follows = |marks: &[char]| {
-            after.first().is_some_and(|next| marks.iter().any(|mark| next.is(*mark)))
-        };
-        if KEYWORDS.contains(&name) || !follows(&['=', ';', ',', ')', '[', '(']) {
+        let follows = |marks: &str| after.first().is_some_and(|next| next.is_any(marks));
+        if KEYWORDS.contains(&name) || !follows("=;,)[(") {
             return false;
         }
         let is_type = |token: &Token<'_>| {
@@ -138,18 +137,14 @@ impl<'a> Types<'a> {
                 && token.is_name()
                 && self.is_word(token.text)
         };
-        self.single(name).is_some() && (follows(&['=']) || before.is_some_and(is_type))
+        self.single(name).is_some() && (follows("=") || before.is_some_and(is_type))
     }
 
     /// The type whose name begins here, and the number of words of its name.
     pub(super) fn named(&self, tokens: &[Token<'_>]) -> Option<(Type, usize)> {
-        let words: Vec<&str> = tokens
-            .iter()
-            .take(MAX_WORDS + 1)
-            .take_while(|token| token.is_name())
-            .map(|token| token.text)
-            .take_while(|word| self.is_word(word))
-            .collect();
+        let words = tokens.iter().take(MAX_WORDS + 1);
+        let words = words.take_while(|token| token.is_name() && self.is_word(token.text));
+        let words: Vec<&str> = words.map(|token| token.text).collect();
         let kind = match words.as_slice() {
             [only] if self.language != Language::C => self.single(only),
             _ if self.language != Language::C => None,
@@ -215,6 +210,22 @@ const NOT_OF_C: &[&str] = &[
     "isize",
 ];
 
+/// The number of bits and the sign of types that have both everywhere.
+fn fixed_type(word: &str) -> Option<(u8, bool)> {
+    const TYPES: [(&str, u8, bool); 8] = [
+        ("u8 __u8 uint8_t u_int8_t uint8 u_char c_uchar", 8, false),
+        ("u16 __u16 uint16_t u_int16_t uint16 u_short ushort c_ushort", 16, false),
+        ("u32 __u32 uint32_t u_int32_t uint32 u_int c_uint", 32, false),
+        ("u64 __u64 uint64_t u_int64_t uint64", 64, false),
+        ("i8 s8 __s8 int8_t int8", 8, true),
+        ("i16 s16 __s16 int16_t int16 c_short", 16, true),
+        ("i32 s32 __s32 int32_t int32 c_int", 32, true),
+        ("i64 s64 __s64 int64_t int64", 64, true),
+    ];
+    let found = TYPES.iter().find(|(words, ..)| has_word(words, word))?;
+    Some((found.1, found.2))
+}
+
 /// A type with one name, which headers or the language define.
 pub(super) fn untyped(word: &str, language: Language, model: Model) -> Option<Type> {
     let fixed = |bits: u8, is_signed| {
@@ -233,20 +244,10 @@ pub(super) fn untyped(word: &str, language: Language, model: Model) -> Option<Ty
     };
     match (word, language) {
         (word, Language::C) if NOT_OF_C.contains(&word) => None,
-        ("u8" | "__u8" | "uint8_t" | "u_int8_t" | "uint8" | "u_char", _) => fixed(8, false),
-        ("u16" | "__u16" | "uint16_t" | "u_int16_t" | "uint16" | "u_short" | "ushort", _) => {
-            fixed(16, false)
+        (word, _) if fixed_type(word).is_some() => {
+            let (bits, is_signed) = fixed_type(word)?;
+            fixed(bits, is_signed)
         }
-        ("u32" | "__u32" | "uint32_t" | "u_int32_t" | "uint32" | "u_int", _) => fixed(32, false),
-        ("u64" | "__u64" | "uint64_t" | "u_int64_t" | "uint64", _) => fixed(64, false),
-        ("i8" | "s8" | "__s8" | "int8_t" | "int8", _) => fixed(8, true),
-        ("i16" | "s16" | "__s16" | "int16_t" | "int16", _) => fixed(16, true),
-        ("i32" | "s32" | "__s32" | "int32_t" | "int32" | "c_int", _) => fixed(32, true),
-        ("i64" | "s64" | "__s64" | "int64_t" | "int64", _) => fixed(64, true),
-        ("c_uint", _) => fixed(32, false),
-        ("c_short", _) => fixed(16, true),
-        ("c_ushort", _) => fixed(16, false),
-        ("c_uchar", _) => fixed(8, false),
         ("c_long", _) => model.is_known.then(|| model.long(true)),
         ("c_ulong", _) => model.is_known.then(|| model.long(false)),
         ("usize", _) | ("uint" | "uintptr", Language::Go) => pointer(false),

@@ -19,7 +19,7 @@ use super::pairs::{MAX_DEPTH, Pairs, is_size};
 use super::place::Places;
 use crate::cursor::Result;
 use crate::diagnostic::Diagnostic;
-use crate::lexer::{Token, quote};
+use crate::token::{Token, quote};
 
 /// How many names the array may have.
 const MAX_NAMES: usize = 64;
