@@ -368,7 +368,7 @@ impl<'a> Search<'a> {
     /// The protection that a call of mmap or mprotect asks for.
     fn protection(&mut self, call: &Call) -> Option<Value> {
         let (image, _) = self.program.file(call.caller.image as usize)?;
-        let argument = Convention::of(image.machine).third_argument;
+        let argument = *Convention::of(image.machine).arguments.get(2)?;
         self.state(call.caller, |values| Some(values.before(call.at)?.register(argument)))
     }
 }

@@ -5,7 +5,7 @@
 
 use super::aarch64_form::{Access, Form, form};
 use super::aarch64_insn::written;
-use super::reference::{End, Reference, ReferenceKind as Kind};
+use super::insn::{End, Reference, ReferenceKind as Kind};
 use crate::image::Image;
 
 /// Pages of a register in one function. The first ones are kept.

@@ -122,7 +122,7 @@ fn signed(value: u32, count: u32) -> i64 {
     ((u64::from(value) << shift) as i64) >> shift
 }
 
-fn reg(word: u32, low: u32) -> u8 {
+pub(super) fn reg(word: u32, low: u32) -> u8 {
     bits(word, low, 5) as u8
 }
 

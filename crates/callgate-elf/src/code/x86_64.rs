@@ -4,7 +4,7 @@ use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register,
 };
 
-use super::reference::{End, Reference, ReferenceKind as Kind};
+use super::insn::{End, Reference, ReferenceKind as Kind};
 use crate::image::Image;
 
 /// Decodes code from an address on, and passes on all references. `fresh` gets the addresses to which the previous

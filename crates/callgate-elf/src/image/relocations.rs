@@ -4,8 +4,7 @@ use object::LittleEndian as LE;
 use object::elf::{self, Rela64};
 
 use super::dynamic::Dynamic;
-use super::layout::{Layout, table};
-use super::machine::Machine;
+use super::layout::{Layout, Machine, table};
 use crate::error::ElfErrorKind as Kind;
 use crate::limits::MAX_RELOCATIONS;
 
