@@ -2,7 +2,7 @@
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Mnemonic};
 
-use super::aarch64_form::{Access, Form, form};
+use super::aarch64_form::{Access, Form, form, words};
 use super::functions::Function;
 use super::insn::{End, Insn, Reference};
 use super::{aarch64, aarch64_insn, x86_64, x86_64_insn};
@@ -29,13 +29,7 @@ pub(crate) fn decode(machine: Machine, bytes: &[u8], start: u64, limit: usize) -
     match machine {
         Machine::X86_64 => x86_64_insn::decode(bytes, start, limit),
         Machine::Aarch64 => {
-            let words = bytes.chunks_exact(4).take(limit).enumerate();
-            words
-                .map(|(index, word)| {
-                    let word = u32::from_le_bytes(word.try_into().unwrap_or_default());
-                    aarch64_insn::insn(word, start.wrapping_add(index as u64 * 4))
-                })
-                .collect()
+            words(bytes, start).take(limit).map(|(at, word)| aarch64_insn::insn(word, at)).collect()
         }
     }
 }
@@ -59,9 +53,8 @@ pub(crate) fn slot_of(image: &Image, address: u64) -> Option<u64> {
         Machine::Aarch64 => {
             let mut base = None;
             let mut slot = None;
-            for (index, word) in bytes.chunks_exact(4).enumerate() {
-                let word = u32::from_le_bytes(word.try_into().ok()?);
-                match form(word, address.wrapping_add(index as u64 * 4)) {
+            for (at, word) in words(bytes, address) {
+                match form(word, at) {
                     Form::Nop => {}
                     Form::Page { to: 16, page } => base = Some(page),
                     Form::Load {

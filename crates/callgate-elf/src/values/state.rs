@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::bits::Atom;
 use super::known::Flags;
-use super::value::Value;
+use super::value::{Atom, Value};
 use crate::code::{
     Against, Compared, Comparison, Condition, Convention, Effect, Part, Place, Reg, Source,
 };
