@@ -368,7 +368,7 @@ impl<'a> Search<'a> {
     /// The protection that a call of mmap or mprotect asks for.
     fn protection(&mut self, call: &Call) -> Option<Value> {
         let (image, _) = self.program.file(call.caller.image as usize)?;
-        let argument = Convention::of(image.machine).third_argument;
+        let argument = *Convention::of(image.machine).arguments.get(2)?;
         self.state(call.caller, |values| Some(values.before(call.at)?.register(argument)))
     }
 }
@@ -413,27 +413,14 @@ fn repeated(program: Program<'_>) -> FxHashSet<FunctionId> {
     found
 }
 
-/// What memory holds behind a pointer.
+/// What memory holds behind a pointer, also to constants of the file.
 fn behind(image: &Image, state: &State, pointer: &Value, offset: i64) -> Value {
-    let mut all: Option<Value> = None;
-    for atom in pointer.atoms().unwrap_or_default() {
-        let value = match *atom {
-            Atom::Frame(at) => state.slot(at.wrapping_add(offset), 4),
-            Atom::Entry(_) if state.memory_changed() => Value::Unknown,
-            Atom::Entry(own) => Value::One(Atom::Behind(own, offset)),
-            Atom::Word(address) => Value::One(Atom::BehindWord(address, offset)),
-            Atom::Const(address) => {
-                let address = address.wrapping_add(offset as u64);
-                let segment = image.layout.segment(address);
-                let is_constant = segment.is_some_and(|segment| !segment.writable);
-                let value = image.layout.i32(address).filter(|_| is_constant);
-                value.map_or(Value::Unknown, |value| Value::constant(value as u32 as u64))
-            }
-            _ => Value::Unknown,
-        };
-        all = Some(all.map_or(value.clone(), |all| all.join(&value)));
-    }
-    all.unwrap_or(Value::Unknown)
+    state.behind(pointer, offset, 4, |address| {
+        let segment = image.layout.segment(address);
+        let is_constant = segment.is_some_and(|segment| !segment.writable);
+        let value = image.layout.i32(address).filter(|_| is_constant);
+        value.map_or(Value::Unknown, |value| Value::constant(value as u32 as u64))
+    })
 }
 
 /// The calls of these functions that ask for executable memory (PROT_EXEC).

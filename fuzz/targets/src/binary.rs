@@ -20,7 +20,6 @@ pub fn binary(input: &[u8]) {
     else {
         return;
     };
-    let _ = (program.needed(), program.rpath(), program.runpath(), program.soname());
     let files = vec![
         File { image: program, role: Role::Program },
         File { image: library, role: Role::Plugin },

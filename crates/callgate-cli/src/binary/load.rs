@@ -19,8 +19,8 @@ pub(super) struct Loaded {
 /// Reads a program, the libraries that it needs, and those that it loads later.
 pub(super) fn load(program: &Path, plugins: &[PathBuf], sysroot: &Sysroot) -> Result<Loaded> {
     let image = read(program, program)?;
-    let search = Search::new(sysroot.clone(), image.machine());
-    let loader = image.interpreter().map(str::to_owned);
+    let search = Search::new(sysroot.clone(), image.machine);
+    let loader = image.interpreter.clone();
     let mut loading = Loading {
         search,
         files: Vec::new(),
@@ -73,12 +73,12 @@ impl Loading {
         let directory = path.parent().unwrap_or(Path::new("/"));
         let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
         let paths = Paths::of(&image, &directory, outer);
-        let names = image.soname().map(str::to_owned).into_iter().chain([real(path)]);
+        let names = image.soname.clone().into_iter().chain([real(path)]);
         for name in names {
             self.known.entry(name).or_insert(number);
         }
-        for name in image.needed() {
-            self.open.push_back((name.clone(), image.name().to_owned(), paths.clone()));
+        for name in &image.needed {
+            self.open.push_back((name.clone(), image.name.clone(), paths.clone()));
         }
         self.files.push(File { image, role });
     }

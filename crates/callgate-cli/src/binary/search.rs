@@ -32,9 +32,9 @@ pub(super) struct Paths {
 impl Paths {
     /// The paths of a file in a directory, which is needed by a file with the paths `outer`.
     pub(super) fn of(image: &Image, directory: &Path, outer: Option<&Paths>) -> Paths {
-        let expand = |path: &String| expanded(path, directory, image.machine());
-        let mut rpath: Vec<PathBuf> = image.rpath().iter().map(expand).collect();
-        let runpath: Vec<PathBuf> = image.runpath().iter().map(expand).collect();
+        let expand = |path: &String| expanded(path, directory, image.machine);
+        let mut rpath: Vec<PathBuf> = image.rpath.iter().map(expand).collect();
+        let runpath: Vec<PathBuf> = image.runpath.iter().map(expand).collect();
         if !runpath.is_empty() {
             // DT_RUNPATH replaces DT_RPATH of the same file.
             rpath.clear();

@@ -3,9 +3,9 @@
 //! Addresses are computed by two instructions: ADRP for a page of 4 KiB, then ADD, LDR or STR with the rest. The second
 //! one usually follows the first one, but may be in another block; then all pages of the register in the function count.
 
-use super::aarch64_form::{Access, Form, form};
+use super::aarch64_form::{Access, Form, form, words};
 use super::aarch64_insn::written;
-use super::reference::{End, Reference, ReferenceKind as Kind};
+use super::insn::{End, Reference, ReferenceKind as Kind};
 use crate::image::Image;
 
 /// Pages of a register in one function. The first ones are kept.
@@ -26,9 +26,7 @@ pub(super) fn scan(
     let mut end = End::Continues;
     // Words that were loaded into registers: if the next use is a call, only the call counts.
     let mut loaded: [Option<Reference>; 32] = [None; 32];
-    for (index, word) in bytes.chunks_exact(4).enumerate() {
-        let word = u32::from_le_bytes(word.try_into().unwrap_or_default());
-        let at = start.wrapping_add(index as u64 * 4);
+    for (at, word) in words(bytes, start) {
         let form = form(word, at);
         if let Some(fresh) = fresh.as_mut().filter(|_| end == End::Stops) {
             fresh.push(at);

@@ -111,6 +111,14 @@ pub(super) enum Altered {
     Negated,
 }
 
+/// The instructions of code from an address on, each with its address.
+pub(super) fn words(bytes: &[u8], start: u64) -> impl Iterator<Item = (u64, u32)> {
+    bytes.chunks_exact(4).enumerate().map(move |(index, word)| {
+        let word = u32::from_le_bytes(word.try_into().unwrap_or_default());
+        (start.wrapping_add(index as u64 * 4), word)
+    })
+}
+
 /// Bits `low..low + count` of a word.
 pub(super) fn bits(word: u32, low: u32, count: u32) -> u32 {
     word >> low & ((1 << count) - 1)
@@ -122,7 +130,7 @@ fn signed(value: u32, count: u32) -> i64 {
     ((u64::from(value) << shift) as i64) >> shift
 }
 
-fn reg(word: u32, low: u32) -> u8 {
+pub(super) fn reg(word: u32, low: u32) -> u8 {
     bits(word, low, 5) as u8
 }
 

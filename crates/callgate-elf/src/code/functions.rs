@@ -30,12 +30,10 @@ pub(super) fn find(image: &Image) -> Result<Vec<Function>, Kind> {
             starts.push(symbol.address);
         }
     }
-    let local = |target: &Target| match target {
-        Target::Local(address) | Target::Resolved(address) => Some(*address),
+    starts.extend(image.relocations.iter().filter_map(|relocation| match relocation.target {
+        Target::Local(address) | Target::Resolved(address) => Some(address),
         Target::Symbol(..) | Target::Copy(_) => None,
-    };
-    let pointed = image.relocations.iter().filter_map(|relocation| local(&relocation.target));
-    starts.extend(pointed);
+    }));
     starts.retain(|start| image.is_code(*start));
     starts.sort_unstable();
     starts.dedup();

@@ -4,26 +4,19 @@
 //! or pass their numbers on, are decoded again as [`Insn`]s, whose values are computed.
 
 mod aarch64;
-mod aarch64_flags;
 mod aarch64_form;
 mod aarch64_insn;
-mod convention;
 mod decode;
 mod functions;
 mod insn;
-mod plt;
-mod reference;
 mod scan;
 mod x86_64;
 mod x86_64_insn;
 
-pub(crate) use convention::Convention;
-pub(crate) use decode::decode;
+pub(crate) use decode::{decode, slot_of};
 pub(crate) use functions::Function;
 pub(crate) use insn::{
-    Against, BinaryOp, Callee, Compared, Comparison, Condition, Effect, Flow, Insn, Part, Place,
-    Reg, Source, Through,
+    Against, BinaryOp, Callee, Compared, Comparison, Condition, Convention, Effect, Flow, Insn,
+    Part, Place, Reference, ReferenceKind, Reg, Source, Through,
 };
-pub(crate) use plt::slot_of;
-pub(crate) use reference::{Reference, ReferenceKind};
 pub(crate) use scan::Scan;

@@ -1,10 +1,10 @@
 //! All references of the code of a file.
 
+use super::decode;
 use super::functions::{self, Function};
-use super::reference::{End, Reference, ReferenceKind as Kind};
-use super::{aarch64, x86_64};
+use super::insn::{End, Reference, ReferenceKind as Kind};
 use crate::error::{ElfError, ElfErrorKind};
-use crate::image::{Image, Machine, SymbolKind, Target};
+use crate::image::{Image, SymbolKind, Target};
 use crate::limits::MAX_REFERENCES;
 
 /// The functions of a file and what they refer to.
@@ -48,8 +48,6 @@ impl Scan {
         let (start, end) = self.object(image, address);
         let object = start..end.max(address.saturating_add(8));
         for (number, function) in self.functions.iter().enumerate() {
-            let size = function.end.saturating_sub(function.start);
-            let Some(bytes) = image.layout.bytes(function.start, size) else { continue };
             let (mut uses, mut takes) = (false, Vec::new());
             let add = |reference: Reference| {
                 let until = reference.target.saturating_add(reference.size.max(1).into());
@@ -59,10 +57,7 @@ impl Scan {
                     takes.push(reference);
                 }
             };
-            match image.machine {
-                Machine::X86_64 => x86_64::scan(image, function.start, bytes, None, add),
-                Machine::Aarch64 => aarch64::scan(image, function.start, bytes, None, add),
-            };
+            decode::references(image, function, None, add);
             if uses || !takes.is_empty() {
                 users.push((number, takes));
             }
@@ -99,8 +94,6 @@ fn scan(image: &Image) -> Result<Scan, ElfErrorKind> {
     let mut fresh: Vec<u64> = Vec::new();
     let mut too_many = false;
     for (number, function) in functions.iter().enumerate() {
-        let size = function.end.saturating_sub(function.start);
-        let Some(bytes) = image.layout.bytes(function.start, size) else { continue };
         let mut add = |reference: Reference| {
             let is_kept = match reference.kind {
                 Kind::Jump => {
@@ -121,16 +114,8 @@ fn scan(image: &Image) -> Result<Scan, ElfErrorKind> {
                 }
             }
         };
-        let end = match image.machine {
-            Machine::X86_64 => {
-                let fresh = if function.is_exact { None } else { Some(&mut fresh) };
-                x86_64::scan(image, function.start, bytes, fresh, &mut add)
-            }
-            Machine::Aarch64 => {
-                let fresh = if function.is_exact { None } else { Some(&mut fresh) };
-                aarch64::scan(image, function.start, bytes, fresh, &mut add)
-            }
-        };
+        let fresh = Some(&mut fresh).filter(|_| !function.is_exact);
+        let Some(end) = decode::references(image, function, fresh, &mut add) else { continue };
         // Assembly code may continue in the next function.
         let next = functions.get(number + 1).filter(|next| next.start == function.end);
         if let Some(next) = next {

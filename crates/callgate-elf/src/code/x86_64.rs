@@ -4,7 +4,7 @@ use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register,
 };
 
-use super::reference::{End, Reference, ReferenceKind as Kind};
+use super::insn::{End, Reference, ReferenceKind as Kind};
 use crate::image::Image;
 
 /// Decodes code from an address on, and passes on all references. `fresh` gets the addresses to which the previous
@@ -122,30 +122,24 @@ fn data(image: &Image, insn: &Instruction, mut refer: impl FnMut(Kind, u64, u8))
     for operand in 0..insn.op_count() {
         match insn.op_kind(operand) {
             OpKind::Memory => {
-                let is_plain = insn.memory_index() == Register::None;
-                let size = insn.memory_size().size().clamp(1, 64) as u8;
-                if insn.memory_base() == Register::RIP {
-                    let address = insn.ip_rel_memory_address();
-                    if insn.mnemonic() == Mnemonic::Lea {
-                        refer(Kind::Address, address, 0);
-                    } else if !is_transfer {
-                        refer(Kind::Memory, address, size);
-                    }
-                    continue;
-                }
-                let address = insn.memory_displacement64();
+                let is_relative = insn.memory_base() == Register::RIP;
+                let address = match is_relative {
+                    true => insn.ip_rel_memory_address(),
+                    false => insn.memory_displacement64(),
+                };
                 let is_thread = matches!(insn.memory_segment(), Register::FS | Register::GS);
-                if !image.is_fixed || is_thread || !image.layout.is_mapped(address) {
+                let may_be_address =
+                    image.is_fixed && !is_thread && image.layout.is_mapped(address);
+                if !is_relative && !may_be_address {
                     continue;
                 }
-                if insn.memory_base() == Register::None && is_plain {
-                    if insn.mnemonic() == Mnemonic::Lea {
-                        refer(Kind::Address, address, 0);
-                    } else if !is_transfer {
-                        refer(Kind::Memory, address, size);
-                    }
-                } else {
+                let has_registers =
+                    [insn.memory_base(), insn.memory_index()] != [Register::None; 2];
+                if insn.mnemonic() == Mnemonic::Lea || has_registers && !is_relative {
                     refer(Kind::Address, address, 0);
+                } else if !is_transfer {
+                    let size = insn.memory_size().size().clamp(1, 64) as u8;
+                    refer(Kind::Memory, address, size);
                 }
             }
             OpKind::Immediate32 | OpKind::Immediate32to64 | OpKind::Immediate64

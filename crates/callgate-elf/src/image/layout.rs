@@ -7,6 +7,25 @@ use object::pod::{self, Pod};
 use crate::error::ElfErrorKind as Kind;
 use crate::limits::{MAX_SECTIONS, MAX_SEGMENTS};
 
+/// The architecture of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// x86-64.
+    X86_64,
+    /// 64-bit Arm.
+    Aarch64,
+}
+
+impl Machine {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Machine::X86_64 => "x86-64",
+            Machine::Aarch64 => "aarch64",
+        }
+    }
+}
+
 /// A part of the file that is mapped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {

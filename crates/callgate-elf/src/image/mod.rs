@@ -6,13 +6,10 @@
 mod dynamic;
 mod file;
 mod layout;
-mod machine;
-mod parse;
 mod relocations;
 mod symbols;
-mod unwind;
 
 pub use file::Image;
-pub use machine::Machine;
+pub use layout::Machine;
 pub(crate) use relocations::Target;
 pub(crate) use symbols::SymbolKind;

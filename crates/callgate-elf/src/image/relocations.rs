@@ -4,8 +4,7 @@ use object::LittleEndian as LE;
 use object::elf::{self, Rela64};
 
 use super::dynamic::Dynamic;
-use super::layout::{Layout, table};
-use super::machine::Machine;
+use super::layout::{Layout, Machine, table};
 use crate::error::ElfErrorKind as Kind;
 use crate::limits::MAX_RELOCATIONS;
 
@@ -110,12 +109,14 @@ fn compact(
             }
             next = next.saturating_add(63 * 8);
         }
-        if all.len() as u64 > MAX_RELOCATIONS {
-            let given = all.len() as u64;
-            return Err(Kind::TooMany { what: "relocations", given, limit: MAX_RELOCATIONS });
-        }
+        check_count("relocations", all)?;
     }
     Ok(())
+}
+
+fn check_count(what: &'static str, all: &[Relocation]) -> Result<(), Kind> {
+    let (given, limit) = (all.len() as u64, MAX_RELOCATIONS);
+    if given > limit { Err(Kind::TooMany { what, given, limit }) } else { Ok(()) }
 }
 
 /// Words of a program that is loaded at fixed addresses, and which therefore needs no relocations, that hold addresses
@@ -135,10 +136,7 @@ pub(super) fn guessed(layout: &Layout) -> Result<Vec<Relocation>, Kind> {
                 all.push(Relocation { at, target: Target::Local(value) });
             }
         }
-        if all.len() as u64 > MAX_RELOCATIONS {
-            let given = all.len() as u64;
-            return Err(Kind::TooMany { what: "addresses in data", given, limit: MAX_RELOCATIONS });
-        }
+        check_count("addresses in data", &all)?;
     }
     let code = layout.code();
     all.retain(|relocation| !is_inside(&code, relocation.at));

@@ -158,44 +158,42 @@ fn count(layout: &Layout, dynamic: &Dynamic) -> Option<u64> {
 
 /// The names of the versions, by their index.
 fn versions(layout: &Layout, dynamic: &Dynamic) -> FxHashMap<u16, u32> {
-    let mut versions = FxHashMap::default();
-    if let Some(bytes) = dynamic.defined_versions.and_then(|address| layout.from(address)) {
-        let mut at = 0_usize;
-        // The lists are short; a list that runs in a circle ends here as well.
-        for _ in 0..u16::MAX {
-            let Some(entry) = part::<Verdef<LE>>(bytes, at, 0) else { break };
-            if let Some(name) = part::<Verdaux<LE>>(bytes, at, entry.vd_aux.get(LE)) {
-                versions.insert(entry.vd_ndx.get(LE).0 & 0x7fff, name.vda_name.get(LE));
-            }
-            match entry.vd_next.get(LE) {
-                0 => break,
-                next => at = at.saturating_add(next as usize),
-            }
-        }
-    }
-    if let Some(bytes) = dynamic.needed_versions.and_then(|address| layout.from(address)) {
-        let mut at = 0_usize;
-        let mut budget = 2 * u32::from(u16::MAX);
-        while let Some(entry) = part::<Verneed<LE>>(bytes, at, 0) {
-            let mut inner = at.saturating_add(entry.vn_aux.get(LE) as usize);
-            while let Some(name) = part::<Vernaux<LE>>(bytes, inner, 0) {
-                versions.insert(name.vna_other.get(LE).0 & 0x7fff, name.vna_name.get(LE));
-                budget = budget.saturating_sub(1);
-                match name.vna_next.get(LE) {
-                    0 => break,
-                    _ if budget == 0 => break,
-                    next => inner = inner.saturating_add(next as usize),
-                }
-            }
-            budget = budget.saturating_sub(1);
-            match entry.vn_next.get(LE) {
-                0 => break,
-                _ if budget == 0 => break,
-                next => at = at.saturating_add(next as usize),
-            }
-        }
-    }
-    versions
+    let bytes = |address: Option<u64>| address.and_then(|address| layout.from(address));
+    let defined = bytes(dynamic.defined_versions).unwrap_or_default();
+    let own = entries(defined, 0, |entry: &Verdef<LE>| entry.vd_next.get(LE));
+    let own = own.filter_map(|(at, entry)| {
+        let name: &Verdaux<LE> = part(defined, at, entry.vd_aux.get(LE))?;
+        Some((entry.vd_ndx.get(LE).0 & 0x7fff, name.vda_name.get(LE)))
+    });
+    let needed = bytes(dynamic.needed_versions).unwrap_or_default();
+    let files = entries(needed, 0, |entry: &Verneed<LE>| entry.vn_next.get(LE));
+    let names = files.flat_map(|(at, file)| {
+        let first = at.saturating_add(file.vn_aux.get(LE) as usize);
+        entries(needed, first, |name: &Vernaux<LE>| name.vna_next.get(LE))
+    });
+    let names = names.map(|(_, name)| (name.vna_other.get(LE).0 & 0x7fff, name.vna_name.get(LE)));
+    own.chain(names.take(2 * MAX_ENTRIES)).collect()
+}
+
+/// The entries of a list that are followed. The lists are short; one that runs in a circle ends here as well.
+const MAX_ENTRIES: usize = u16::MAX as usize;
+
+/// The entries of a list and their offsets. `next` is how far it is to the next one, or 0.
+fn entries<T: pod::Pod>(
+    bytes: &[u8],
+    first: usize,
+    next: impl Fn(&T) -> u32,
+) -> impl Iterator<Item = (usize, &T)> {
+    let mut at = Some(first);
+    let following = move || {
+        let here = at.take()?;
+        let entry = part(bytes, here, 0)?;
+        at = Some(next(entry))
+            .filter(|next| *next != 0)
+            .map(|next| here.saturating_add(next as usize));
+        Some((here, entry))
+    };
+    std::iter::from_fn(following).take(MAX_ENTRIES)
 }
 
 fn part<T: pod::Pod>(bytes: &[u8], at: usize, offset: u32) -> Option<&T> {

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::bits::Atom;
 use super::state::State;
-use super::value::Value;
+use super::value::{Atom, Value};
 use crate::code::{Callee, Condition, Convention, Effect, Flow, Insn, decode};
 use crate::image::Image;
 use crate::limits::{MAX_FUNCTION_INSNS, MAX_STEPS};

@@ -1,7 +1,6 @@
 //! What a branch says about the value that it depends on.
 
-use super::bits::{Atom, Bits, mask};
-use super::value::Value;
+use super::value::{Atom, Bits, Value, mask};
 use crate::code::{Against, Compared, Comparison, Condition, Reg};
 use crate::limits::MAX_ATOMS;
 

@@ -3,7 +3,6 @@
 //! A forward data-flow analysis of one function: each register has a set of [`Atom`]s, or any value. Sets are joined
 //! where control flow joins.
 
-mod bits;
 mod flow;
 mod known;
 mod pointers;
@@ -11,9 +10,8 @@ mod returns;
 mod state;
 mod value;
 
-pub(crate) use bits::Atom;
 pub(crate) use flow::{Budget, FunctionValues};
 pub(crate) use pointers::Pointer;
 pub(crate) use returns::Returns;
 pub(crate) use state::State;
-pub(crate) use value::Value;
+pub(crate) use value::{Atom, Value};

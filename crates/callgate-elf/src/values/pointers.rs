@@ -5,10 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bits::Atom;
 use super::flow::{FunctionValues, step};
 use super::state::State;
-use super::value::Value;
+use super::value::{Atom, Value};
 use crate::code::{Callee, Effect, Flow, Insn, Place, Reg, Source, Through};
 
 /// The address of a function, as code has it.

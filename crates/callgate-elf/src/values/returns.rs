@@ -3,9 +3,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::bits::Atom;
 use super::state::State;
-use super::value::Value;
+use super::value::{Atom, Value};
 use crate::code::{Convention, Flow, Insn, decode};
 use crate::image::Image;
 use crate::program::{FunctionId, Program};

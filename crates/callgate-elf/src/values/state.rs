@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::bits::Atom;
 use super::known::Flags;
-use super::value::Value;
+use super::value::{Atom, Value};
 use crate::code::{
     Against, Compared, Comparison, Condition, Convention, Effect, Part, Place, Reg, Source,
 };
@@ -115,32 +114,40 @@ impl State {
 
     /// What memory holds.
     pub(crate) fn load(&self, place: Place, size: u8) -> Value {
-        let base = match place.base {
-            _ if !place.is_known => return Value::Unknown,
-            Some(base) => self.register(base),
-            None => Value::constant(0),
-        };
-        let Some(atoms) = base.atoms() else { return Value::Unknown };
-        let mut all: Option<Value> = None;
-        for atom in atoms {
-            let value = match *atom {
-                Atom::Frame(at) => self.slot(at.wrapping_add(place.offset), size),
-                // What a pointer leads to is known as it was at the start of the function.
-                Atom::Entry(_) if self.memory_changed => Value::Unknown,
-                Atom::Entry(register) if size >= 4 => {
-                    Value::One(Atom::Behind(register, place.offset))
-                }
-                Atom::Const(base) if size == 8 => {
-                    Value::One(Atom::Word(base.wrapping_add(place.offset as u64)))
-                }
-                Atom::Word(address) if size >= 4 => {
-                    Value::One(Atom::BehindWord(address, place.offset))
-                }
-                _ => Value::Unknown,
-            };
-            all = Some(all.map_or(value.clone(), |all| all.join(&value)));
+        if !place.is_known {
+            return Value::Unknown;
         }
-        all.unwrap_or(Value::Unknown)
+        self.behind(&self.base(place), place.offset, size, |address| match size {
+            8 => Value::One(Atom::Word(address)),
+            _ => Value::Unknown,
+        })
+    }
+
+    /// What memory holds behind a pointer. `constant` says what it holds at a constant address.
+    pub(crate) fn behind(
+        &self,
+        pointer: &Value,
+        offset: i64,
+        size: u8,
+        constant: impl Fn(u64) -> Value,
+    ) -> Value {
+        let atoms = pointer.atoms().unwrap_or_default().iter();
+        let values = atoms.map(|atom| match *atom {
+            Atom::Frame(at) => self.slot(at.wrapping_add(offset), size),
+            // What a pointer leads to is known as it was at the start of the function.
+            Atom::Entry(register) if size >= 4 && !self.memory_changed => {
+                Value::One(Atom::Behind(register, offset))
+            }
+            Atom::Const(address) => constant(address.wrapping_add(offset as u64)),
+            Atom::Word(address) if size >= 4 => Value::One(Atom::BehindWord(address, offset)),
+            _ => Value::Unknown,
+        });
+        values.reduce(|all, value| all.join(&value)).unwrap_or(Value::Unknown)
+    }
+
+    /// The base of an address.
+    fn base(&self, place: Place) -> Value {
+        place.base.map_or(Value::constant(0), |base| self.register(base))
     }
 
     /// The word of the stack at a place, if it is one.
@@ -160,11 +167,6 @@ impl State {
             || registers.any(|register| self.register(register).has_frame())
     }
 
-    /// Whether memory outside of the frame may have changed since the start of the function.
-    pub(crate) fn memory_changed(&self) -> bool {
-        self.memory_changed
-    }
-
     /// Whether other functions may know the address of a word of the stack.
     pub(crate) fn has_escaped(&self, slot: i64) -> bool {
         self.escaped.is_some_and(|escaped| escaped <= slot)
@@ -172,24 +174,17 @@ impl State {
 
     /// Whether a place has one of a few constant addresses.
     pub(crate) fn is_constant(&self, place: Place) -> bool {
-        let base = place.base.map_or(Value::constant(0), |base| self.register(base));
         let is_constant = |atoms: &[Atom]| atoms.iter().all(|atom| matches!(atom, Atom::Const(_)));
-        place.is_known && base.atoms().is_some_and(is_constant)
+        place.is_known && self.base(place).atoms().is_some_and(is_constant)
     }
 
     /// The addresses that a place may have, if they are constants.
     pub(crate) fn addresses(&self, place: Place) -> Vec<u64> {
-        let base = place.base.map_or(Value::constant(0), |base| self.register(base));
         let constant = |atom: &Atom| match atom {
-            Atom::Const(base) => Some(base.wrapping_add(place.offset as u64)),
+            Atom::Const(base) if place.is_known => Some(base.wrapping_add(place.offset as u64)),
             _ => None,
         };
-        base.atoms()
-            .filter(|_| place.is_known)
-            .unwrap_or_default()
-            .iter()
-            .filter_map(constant)
-            .collect()
+        self.base(place).atoms().unwrap_or_default().iter().filter_map(constant).collect()
     }
 
     fn store(&mut self, place: Place, value: Value, size: u8) {

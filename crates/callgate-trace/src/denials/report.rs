@@ -11,20 +11,18 @@ use crate::recording::SyscallId;
 
 /// A line as a report; `arch` is the architecture of one that does not name it.
 pub(super) fn report(line: &str, arch: Arch) -> Parsed<'_> {
-    let with_arch = siginfo(line)
-        .or_else(|| openssh(line))
-        .or_else(|| apt(line))
-        .or_else(|| disallowed_access(line));
+    const BEFORE: [&str; 4] = [
+        "bad syscall (",
+        "blocked syscall: ",
+        "Disallowed syscall \"",
+        "Caught a bad syscall attempt (syscall ",
+    ];
+    let with_arch = [siginfo, openssh, apt, disallowed_access].iter().find_map(|read| read(line));
     if let Some(found) = with_arch {
         return parsed(found, [None; 6], false);
     }
-    let found = number_after(line, "bad syscall (", arch)
-        .or_else(|| number_after(line, "blocked syscall: ", arch))
-        .or_else(|| number_after(line, "Disallowed syscall \"", arch))
-        .or_else(|| number_after(line, "Caught a bad syscall attempt (syscall ", arch))
-        .or_else(|| firefox(line, arch))
-        .or_else(|| chromium(line, arch));
-    match found {
+    let found = BEFORE.iter().find_map(|before| number_after(line, before, arch));
+    match found.or_else(|| firefox(line, arch)).or_else(|| chromium(line, arch)) {
         Some(found) => parsed(found, args(line), true),
         None => marked(line),
     }
@@ -105,13 +103,16 @@ fn of_arch(word: &str, arch: Arch) -> Found {
         .ok_or_else(|| format!("{arch} has no syscall \"{}\"", shorten(word)))
 }
 
+fn of_token(token: u32, nr: u32) -> Found {
+    SyscallId::of(token, nr).ok_or_else(|| format!("unknown architecture {token:#x}"))
+}
+
 /// `ssh_sandbox_violation: unexpected system call (arch:0xc000003e,syscall:41 @ 0x7f…)`.
 fn openssh(line: &str) -> Option<Found> {
     let (_, rest) = line.split_once("unexpected system call (arch:")?;
     let (token, rest) = rest.split_once(",syscall:")?;
     let (token, nr) = number(token).zip(word(rest).and_then(number))?;
-    let unknown = || format!("unknown architecture {token:#x}");
-    Some(SyscallId::of(token, nr).ok_or_else(unknown))
+    Some(of_token(token, nr))
 }
 
 /// `Seccomp prevented execution of syscall 0000000016 on architecture amd64`.
@@ -129,7 +130,7 @@ fn disallowed_access(line: &str) -> Option<Found> {
     let (_, rest) = rest.split_once(" (").or_else(|| rest.split_once('('))?;
     let (nr, rest) = rest.split_once("), architecture ")?;
     let (nr, token) = number(nr).zip(word(rest).and_then(number))?;
-    Some(SyscallId::of(token, nr).ok_or_else(|| format!("unknown architecture {token:#x}")))
+    Some(of_token(token, nr))
 }
 
 /// `seccomp sandbox violation: pid 12, tid 12, syscall 41, args 2 1 0 0 0 0.`
@@ -153,10 +154,9 @@ fn chromium(line: &str, arch: Arch) -> Option<Found> {
 fn args(line: &str) -> [Option<u64>; 6] {
     let mut args = [None; 6];
     if line.contains("seccomp-bpf failure in syscall ") {
-        for (arg, key) in
-            args.iter_mut().zip(["arg1=0x", "arg2=0x", "arg3=0x", "arg4=0x", "arg5=0x", "arg6=0x"])
-        {
-            let digits = line.split_once(key).and_then(|(_, rest)| word(rest));
+        for (arg, number) in args.iter_mut().zip(1..) {
+            let digits = line.split_once(&format!("arg{number}=0x"));
+            let digits = digits.and_then(|(_, rest)| word(rest));
             *arg = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
         }
     } else if let Some((_, rest)) = line

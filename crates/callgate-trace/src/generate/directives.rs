@@ -296,16 +296,13 @@ fn personality() -> Directive {
 /// `RestrictSUIDSGID=` denies set-user-ID and set-group-ID bits in modes.
 fn set_id_bits() -> Directive {
     const CREATE: u64 = 0o100;
-    let bits = [0o4000, 0o2000];
-    let mode = |syscall, arg| {
-        Denial::new(syscall, bits.iter().map(|bit| vec![ArgTest::Bits(arg, *bit, *bit)]).collect())
+    let with = |arg, others: &[ArgTest]| -> Vec<Vec<ArgTest>> {
+        let bits = [0o4000, 0o2000].map(|bit| [others, &[ArgTest::Bits(arg, bit, bit)]].concat());
+        bits.into()
     };
+    let mode = |syscall, arg| Denial::new(syscall, with(arg, &[]));
     let open = |syscall, flags: u8| {
-        let created = |bit: &u64| {
-            let mode = ArgTest::Bits(flags + 1, *bit, *bit);
-            vec![ArgTest::Bits(flags, CREATE, CREATE), mode]
-        };
-        Denial::new(syscall, bits.iter().map(created).collect())
+        Denial::new(syscall, with(flags + 1, &[ArgTest::Bits(flags, CREATE, CREATE)]))
     };
     Directive {
         line: "RestrictSUIDSGID=yes".to_owned(),

@@ -55,34 +55,75 @@ impl GenerateError {
 
     /// What to do about it.
     pub fn help(&self) -> String {
-        self.what_to_do().to_string()
+        self.parts().1.to_string()
     }
 
     /// The advice that interfaces word in their own way, if [`GenerateError::help`] is such advice.
     pub fn advice(&self) -> Option<Advice> {
-        self.what_to_do().advice().cloned()
+        self.parts().1.advice().cloned()
     }
 
-    fn what_to_do(&self) -> Help {
+    /// What is wrong, and what to do about it.
+    fn parts(&self) -> (String, Help) {
         use GenerateErrorKind as Kind;
-        Help::from(match &self.0 {
-            Kind::Empty => "record a run of the program",
-            Kind::Incomplete(_) => return Advice::AcceptIncomplete.into(),
-            Kind::Merge(error) => error.help(),
-            Kind::NothingFor { .. } => return Advice::ArchOfRecording.into(),
-            Kind::Arches(_) => "name architectures with the same byte order",
-            Kind::OneArch { .. } => return Advice::OneArchOrOtherLanguage.into(),
-            Kind::NotGenerated(_) => "choose another language, and convert the profile",
-            Kind::NoResource => return Advice::NoLimitsOrOtherArches.into(),
-            Kind::Diagram(_) => "limit fewer arguments",
-            Kind::Denies(_)
-            | Kind::Unreadable(_)
-            | Kind::DifferentMeaning
-            | Kind::Contradiction(_)
-            | Kind::UnknownSyscall(_) => {
-                "this is a bug in callgate: please report it with the recording"
+        const BUG: &str = "this is a bug in callgate: please report it with the recording";
+        let (message, help): (String, &str) = match &self.0 {
+            Kind::Empty => ("nothing was recorded".to_owned(), "record a run of the program"),
+            Kind::Incomplete(caveats) => {
+                let texts: Vec<&str> = caveats.iter().map(|caveat| caveat.text.as_str()).collect();
+                let message = format!("the recording is incomplete: {}", texts.join("; "));
+                return (message, Advice::AcceptIncomplete.into());
             }
-        })
+            Kind::Merge(error) => (error.to_string(), error.help()),
+            Kind::NothingFor { wanted, recorded } => {
+                let (wanted, recorded) = (names(wanted), names(recorded));
+                let message =
+                    format!("no syscalls were recorded for {wanted}, only for {recorded}");
+                return (message, Advice::ArchOfRecording.into());
+            }
+            Kind::Arches(error) => {
+                (error.to_string(), "name architectures with the same byte order")
+            }
+            Kind::OneArch { given } => {
+                let (count, names) = (given.len(), names(given));
+                let message = format!(
+                    "a Kafel policy is for one architecture, but the profile is for {count}: {names}"
+                );
+                return (message, Advice::OneArchOrOtherLanguage.into());
+            }
+            Kind::NotGenerated(language) => (
+                format!("profiles are not generated in {language}"),
+                "choose another language, and convert the profile",
+            ),
+            Kind::NoResource => {
+                let message = "a SeccompProfile resource cannot express the profile: it has no values from 2^63, and \
+                               not all architectures";
+                return (message.to_owned(), Advice::NoLimitsOrOtherArches.into());
+            }
+            Kind::Diagram(error) => (error.to_string(), "limit fewer arguments"),
+            Kind::Denies(finding) => {
+                let Finding { syscall, count, example, .. } = &**finding;
+                let (name, arch) =
+                    (syscall.name().unwrap_or("a syscall without a name"), syscall.arch);
+                let message = format!(
+                    "the profile would deny {name} on {arch}, which was recorded {}, for example {example:x?}",
+                    times(*count)
+                );
+                (message, BUG)
+            }
+            Kind::Unreadable(messages) => {
+                let first = messages.first().map_or("", |message| message.message.as_str());
+                (format!("the written profile cannot be read: {first}"), BUG)
+            }
+            Kind::DifferentMeaning => {
+                ("the written profile has another meaning when it is read".to_owned(), BUG)
+            }
+            Kind::Contradiction(name) => {
+                (format!("the rules for {name} contradict each other"), BUG)
+            }
+            Kind::UnknownSyscall(error) => (error.to_string(), BUG),
+        };
+        (message, help.into())
     }
 }
 
@@ -104,56 +145,7 @@ fn names(arches: &[Arch]) -> String {
 
 impl fmt::Display for GenerateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use GenerateErrorKind as Kind;
-        match &self.0 {
-            Kind::Empty => f.write_str("nothing was recorded"),
-            Kind::Incomplete(caveats) => {
-                let texts: Vec<&str> = caveats.iter().map(|caveat| caveat.text.as_str()).collect();
-                write!(f, "the recording is incomplete: {}", texts.join("; "))
-            }
-            Kind::Merge(error) => error.fmt(f),
-            Kind::NothingFor { wanted, recorded } => write!(
-                f,
-                "no syscalls were recorded for {}, only for {}",
-                names(wanted),
-                names(recorded)
-            ),
-            Kind::Arches(error) => error.fmt(f),
-            Kind::OneArch { given } => write!(
-                f,
-                "a Kafel policy is for one architecture, but the profile is for {}: {}",
-                given.len(),
-                names(given)
-            ),
-            Kind::NotGenerated(language) => {
-                write!(f, "profiles are not generated in {language}")
-            }
-            Kind::NoResource => f.write_str(
-                "a SeccompProfile resource cannot express the profile: it has no values from 2^63, and not all \
-                 architectures",
-            ),
-            Kind::Diagram(error) => error.fmt(f),
-            Kind::Denies(finding) => {
-                let syscall = finding.syscall;
-                write!(
-                    f,
-                    "the profile would deny {} on {}, which was recorded {}, for example {:x?}",
-                    syscall.name().unwrap_or("a syscall without a name"),
-                    syscall.arch,
-                    times(finding.count),
-                    finding.example
-                )
-            }
-            Kind::Unreadable(messages) => {
-                let first = messages.first().map_or("", |message| message.message.as_str());
-                write!(f, "the written profile cannot be read: {first}")
-            }
-            Kind::DifferentMeaning => {
-                f.write_str("the written profile has another meaning when it is read")
-            }
-            Kind::Contradiction(name) => write!(f, "the rules for {name} contradict each other"),
-            Kind::UnknownSyscall(error) => error.fmt(f),
-        }
+        f.write_str(&self.parts().0)
     }
 }
 

@@ -117,10 +117,10 @@ impl AuditLog {
         let Some(index) = self.syscalls.index(syscall) else {
             return self.syscalls.lose(|| line.position(0));
         };
-        if index.position() >= self.counts.len() {
-            self.counts.resize(index.position() + 1, [0; 2]);
+        if index >= self.counts.len() {
+            self.counts.resize(index + 1, [0; 2]);
         }
-        if let Some([journal, other]) = self.counts.get_mut(index.position()) {
+        if let Some([journal, other]) = self.counts.get_mut(index) {
             *if record.is_of_journal { journal } else { other } += 1;
         }
     }

@@ -146,23 +146,14 @@ impl LineSplitter {
 
     /// Converts the next lines to text, and counts all lines up to their end. Returns the first error.
     fn checked(&self, bytes: Vec<u8>) -> Result<(String, u32), Diagnostic> {
-        let (text, invalid) = match String::from_utf8(bytes) {
-            Ok(text) => (text, None),
-            Err(error) => {
-                let at = error.utf8_error().valid_up_to();
-                let valid = error.as_bytes().get(..at).unwrap_or_default();
-                (String::from_utf8_lossy(valid).into_owned(), Some(at))
-            }
-        };
+        let (text, is_valid) = valid_start(bytes);
         let lines = self.check_lines(&text)?;
-        match invalid {
-            Some(at) => {
-                let Position { line, column } = Position::of(&text, text.len());
-                let position = Position { line: self.lines.saturating_add(line), column };
-                Err(not_utf8(position, self.bytes.saturating_add(at as u64)))
-            }
-            None => Ok((text, lines)),
+        if is_valid {
+            return Ok((text, lines));
         }
+        let Position { line, column } = Position::of(&text, text.len());
+        let position = Position { line: self.lines.saturating_add(line), column };
+        Err(not_utf8(position, self.bytes.saturating_add(text.len() as u64)))
     }
 
     /// Refuses zero bytes, lines that are too long, and too many lines. Counts all lines up to the end of the text.
@@ -214,15 +205,25 @@ fn too_many_lines() -> Diagnostic {
 /// # Errors
 /// Invalid UTF-8 or a zero byte; lines may have any length.
 pub(crate) fn text_of(bytes: Vec<u8>) -> Result<String, Diagnostic> {
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let valid = String::from_utf8_lossy(error.as_bytes().get(..at).unwrap_or_default());
-        not_utf8(Position::of(&valid, valid.len()), at as u64)
-    })?;
+    let (text, is_valid) = valid_start(bytes);
+    if !is_valid {
+        return Err(not_utf8(Position::of(&text, text.len()), text.len() as u64));
+    }
     match text.find('\0') {
         Some(at) => Err(zero(Position::of(&text, at))),
         None => Ok(text),
     }
+}
+
+/// The text up to the first byte that is not valid UTF-8, and whether there is none.
+fn valid_start(bytes: Vec<u8>) -> (String, bool) {
+    String::from_utf8(bytes).map_or_else(
+        |error| {
+            let valid = error.as_bytes().get(..error.utf8_error().valid_up_to());
+            (String::from_utf8_lossy(valid.unwrap_or_default()).into_owned(), false)
+        },
+        |text| (text, true),
+    )
 }
 
 /// The byte is counted from the start of the text.

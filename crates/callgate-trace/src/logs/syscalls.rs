@@ -6,29 +6,18 @@ use crate::recording::{Caveat, Recording, Run, SyscallId, SyscallStats};
 use callgate_bpf::diagnostic::Position;
 use callgate_formats::diagnostics::messages::Messages;
 
-/// A recording of one run. A reader that keeps the [`SyscallIndex`] of a syscall needs no further look-up.
+/// A recording of one run. A reader that keeps the index of a syscall needs no further look-up.
 pub(super) struct BoundedSyscalls {
     run: Run,
     stats: Vec<(SyscallId, SyscallStats)>,
     /// The [key](key_of) of each syscall, sorted, and its index in the list. Not a hash table, because the numbers are
     /// those of the log, and a hostile log could contain numbers whose hashes collide.
     keys: Vec<u64>,
-    indices: Vec<SyscallIndex>,
+    indices: Vec<usize>,
     /// A bit for the [hash](hash_of) of each key: most syscalls beyond the limit need no search.
     hashes: Vec<u64>,
     /// The position of the first syscall that exceeded the limit, and the number of such syscalls.
     lost: Option<(Position, u64)>,
-}
-
-/// The index of a syscall in [`BoundedSyscalls`].
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SyscallIndex(usize);
-
-impl SyscallIndex {
-    /// The position of the syscall in the order in which syscalls were added, from 0.
-    pub(super) fn position(self) -> usize {
-        self.0
-    }
 }
 
 /// The number of different hashes.
@@ -56,8 +45,9 @@ impl BoundedSyscalls {
         }
     }
 
-    /// The index of a syscall, which is added if necessary; `None` if the limit is reached.
-    pub(super) fn index(&mut self, syscall: SyscallId) -> Option<SyscallIndex> {
+    /// The index of a syscall in the order in which they were added, which it is if necessary; `None` if the limit is
+    /// reached.
+    pub(super) fn index(&mut self, syscall: SyscallId) -> Option<usize> {
         let key = key_of(syscall);
         let (word, bit) = hash_of(key);
         let is_full = self.stats.len() >= MAX_SYSCALLS;
@@ -68,7 +58,7 @@ impl BoundedSyscalls {
             Ok(at) => self.indices.get(at).copied(),
             Err(_) if is_full => None,
             Err(at) => {
-                let index = SyscallIndex(self.stats.len());
+                let index = self.stats.len();
                 self.stats.push((syscall, SyscallStats::new(syscall)));
                 if let Some(word) = self.hashes.get_mut(word) {
                     *word |= bit;
@@ -81,10 +71,7 @@ impl BoundedSyscalls {
     }
 
     /// The entry of the syscall with this index.
-    pub(super) fn get_mut(
-        &mut self,
-        SyscallIndex(index): SyscallIndex,
-    ) -> Option<&mut SyscallStats> {
+    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut SyscallStats> {
         self.stats.get_mut(index).map(|(_, stats)| stats)
     }
 

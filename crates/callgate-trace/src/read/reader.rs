@@ -118,27 +118,23 @@ impl RecordingReader {
                 return Err(error.into());
             }
         }
-        if let Some(program) = &self.program {
-            let (recording, messages) = match format {
-                DetectedFormat::Audit(log) => log.finish(),
-                _ => return Err(no_programs().into()),
-            };
-            if recording.is_empty() && !messages.failed() {
-                return Err(not_in_log(program).into());
-            }
-            return checked(recording, messages);
-        }
         let (recording, messages) = match format {
+            DetectedFormat::Audit(log) => log.finish(),
+            _ if self.program.is_some() => return Err(no_programs().into()),
             DetectedFormat::Json(text) => {
                 let mut reader = Reader::new(&text, KeyMatching::Exact);
                 let recording = json::read(&text, &mut reader, unknown, self.options.partial);
                 (recording, reader.into_messages())
             }
-            DetectedFormat::Audit(log) => log.finish(),
             DetectedFormat::Strace(log) => log.finish(),
             DetectedFormat::Counts(table) => of_table(*table, self.options.arch, unknown),
         };
-        checked(recording, messages)
+        match &self.program {
+            Some(program) if recording.is_empty() && !messages.failed() => {
+                Err(not_in_log(program).into())
+            }
+            _ => checked(recording, messages),
+        }
     }
 }
 

@@ -9,10 +9,9 @@ use std::fmt;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::caveat::Caveat;
 use super::limits::MAX_RUNS;
 use super::model::Recording;
-use super::run::{RunId, digest};
+use super::run::{Caveat, RunId, digest};
 
 /// Merges recordings that are added one after the other, so that they need not be in memory at once. The result does not
 /// depend on their order.

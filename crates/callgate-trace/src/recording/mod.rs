@@ -107,7 +107,6 @@
 //! A truncated recording is an error, which says how many complete entries of `calls` it has;
 //! [`ReadOptions::partial`](crate::read::ReadOptions::partial) reads these.
 
-mod caveat;
 mod evidence;
 pub(crate) mod json;
 mod labels;
@@ -115,16 +114,13 @@ pub(crate) mod limits;
 mod merger;
 mod model;
 mod run;
-mod syscall;
 mod values;
 
-pub use caveat::{Caveat, Effect};
 pub use evidence::Evidence;
 pub use limits::{MAX_COUNT, MAX_LABELS, MAX_VALUES};
 pub use merger::{MergeError, Merger, Merging};
-pub use model::{Recording, SyscallStats};
-pub use run::{RecordingMethod, Run, RunId};
-pub use syscall::SyscallId;
+pub use model::{Recording, SyscallId, SyscallStats};
+pub use run::{Caveat, Effect, RecordingMethod, Run, RunId};
 pub use values::{ArgValues, Bounds};
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::kafel::read_kafel;
 use super::systemd::{is_denied_by_directives, systemd_names};
 use super::*;
 use callgate_bpf::syscalls::KernelVersion;
-use callgate_core::SeccompData;
+use callgate_core::{SeccompData, Verdict};
 use callgate_formats::oci;
 
 /// Syscalls with limitable arguments, which are chosen more often than others.

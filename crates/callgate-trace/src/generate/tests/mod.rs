@@ -2,12 +2,13 @@
 
 mod formats;
 mod kafel;
+mod namespaces;
 mod systemd;
 
 use super::*;
 use crate::recording::{ArgValues, Bounds, Caveat, Effect, Recording, Run, SyscallId};
 use callgate_bpf::SyscallTable;
-use callgate_core::{Arch, SeccompData, Verdict};
+use callgate_core::Arch;
 use callgate_formats::languages::LanguageId;
 
 const X86_64: Arch = Arch::X86_64;
@@ -16,8 +17,12 @@ fn to(name: &str) -> LanguageId {
     name.parse().unwrap()
 }
 
+fn id(arch: Arch, name: &str) -> SyscallId {
+    SyscallId::new(arch, arch.number(name).unwrap())
+}
+
 fn syscall(name: &str) -> SyscallId {
-    SyscallId::new(X86_64, X86_64.number(name).unwrap())
+    id(X86_64, name)
 }
 
 /// A recording of syscalls with their first arguments, each this many times.
@@ -41,6 +46,11 @@ fn bare() -> GenerateOptions {
     }
 }
 
+/// The profile from a recording of syscalls with their first arguments, each this many times.
+fn drafted(times: u64, syscalls: &[(&str, &[u64])], options: &GenerateOptions) -> Draft {
+    generate(&[recorded(times, syscalls)], options).unwrap()
+}
+
 /// The granted syscalls, except those that the kernel makes programs call.
 fn names(draft: &Draft) -> Vec<&str> {
     let grants = draft.grants().filter(|grant| grant.reason != GrantReason::Kernel);
@@ -57,10 +67,10 @@ fn limits(draft: &Draft, name: &str) -> Vec<String> {
 
 #[test]
 fn recorded_syscalls_and_their_families_are_granted() {
-    let draft = generate(&[recorded(1, &[("read", &[]), ("stat", &[])])], &bare()).unwrap();
+    let draft = drafted(1, &[("read", &[]), ("stat", &[])], &bare());
     assert_eq!(names(&draft), ["read", "stat"]);
     let complete = GenerateOptions { complete: true, ..bare() };
-    let draft = generate(&[recorded(1, &[("read", &[]), ("stat", &[])])], &complete).unwrap();
+    let draft = drafted(1, &[("read", &[]), ("stat", &[])], &complete);
     assert_eq!(
         names(&draft),
         ["fstat", "lseek", "lstat", "newfstatat", "read", "readv", "stat", "statx"]
@@ -75,9 +85,9 @@ fn syscalls_that_the_kernel_makes_programs_call_are_always_granted() {
         let grants = draft.grants().filter(|grant| grant.reason == GrantReason::Kernel);
         grants.map(|grant| grant.name).collect()
     };
-    let draft = generate(&[recorded(1, &[("read", &[])])], &bare()).unwrap();
+    let draft = drafted(1, &[("read", &[])], &bare());
     assert_eq!(by_kernel(&draft), ["restart_syscall", "rt_sigreturn"]);
-    let draft = generate(&[recorded(1, &[("rt_sigreturn", &[])])], &bare()).unwrap();
+    let draft = drafted(1, &[("rt_sigreturn", &[])], &bare());
     assert_eq!(by_kernel(&draft), ["restart_syscall"]);
     // systemd adds it itself.
     for format in [to("oci"), to("kafel")] {
@@ -90,13 +100,13 @@ fn syscalls_that_the_kernel_makes_programs_call_are_always_granted() {
 #[test]
 fn companions_are_granted_with_a_syscall() {
     let complete = GenerateOptions { complete: true, ..bare() };
-    let draft = generate(&[recorded(1, &[("accept4", &[])])], &complete).unwrap();
+    let draft = drafted(1, &[("accept4", &[])], &complete);
     assert_eq!(names(&draft), ["accept", "accept4", "shutdown"]);
     assert!(matches!(grant(&draft, "shutdown").reason, GrantReason::Sibling { of: "accept4", .. }));
-    let draft = generate(&[recorded(1, &[("clone", &[0x3d_0f00])])], &complete).unwrap();
+    let draft = drafted(1, &[("clone", &[0x3d_0f00])], &complete);
     assert_eq!(limits(&draft, "futex"), ["op & 0xfffffe7f in {0, 1, 3, 4, 5, 9, 10}"]);
     let off = GenerateOptions { arguments: LimitedArgs::Off, ..complete };
-    let draft = generate(&[recorded(1, &[("clone", &[0x3d_0f00])])], &off).unwrap();
+    let draft = drafted(1, &[("clone", &[0x3d_0f00])], &off);
     assert_eq!(limits(&draft, "futex"), [""; 0]);
 }
 
@@ -184,11 +194,11 @@ fn arguments_with_unknown_values_are_not_limited() {
 fn only_significant_bits_are_compared() {
     let fork = &[0x0120_0011_u64][..];
     let thread = &[0xdead_0000_003d_0f00_u64][..];
-    let draft = generate(&[recorded(1, &[("clone", fork), ("clone", thread)])], &bare()).unwrap();
+    let draft = drafted(1, &[("clone", fork), ("clone", thread)], &bare());
     assert_eq!(limits(&draft, "clone"), ["clone_flags & 0x7e020000 == 0"]);
     // Bits that the kernel does not read are not compared.
     let wide = &[0, 0xffff_ffff_0000_5421_u64][..];
-    let draft = generate(&[recorded(4, &[("ioctl", wide)])], &bare()).unwrap();
+    let draft = drafted(4, &[("ioctl", wide)], &bare());
     assert_eq!(limits(&draft, "ioctl"), ["cmd in {0x5401, 0x5413, 0x5421, 0x802c542a}"]);
     assert_eq!(grant(&draft, "ioctl").limits[0].mask, 0xffff_ffff);
 }
@@ -212,7 +222,7 @@ fn bounds_limit_flags_but_not_commands() {
 fn syscalls_of_the_runtime_widen_or_remove_limits() {
     let runc = GenerateOptions { runtime: Runtime::Runc, ..bare() };
     let syscalls: &[(&str, &[u64])] = &[("fcntl", &[3, 9]), ("prctl", &[15]), ("mmap", &[0, 1, 1])];
-    let draft = generate(&[recorded(4, syscalls)], &runc).unwrap();
+    let draft = drafted(4, syscalls, &runc);
     assert_eq!(limits(&draft, "fcntl"), ["cmd in {0, 1, 2, 3, 4, 9, 1030}"]);
     assert_eq!(limits(&draft, "prctl"), [""; 0]);
     assert_eq!(limits(&draft, "mmap"), ["prot & 0x6 in {0, 2}"]);
@@ -225,179 +235,21 @@ fn syscalls_of_the_runtime_widen_or_remove_limits() {
 fn usual_values_of_libraries_are_allowed() {
     // A lock that was only released, once, and memory that was only made read-only.
     let syscalls: &[(&str, &[u64])] = &[("futex", &[0, 0x81]), ("mprotect", &[0, 0, 1])];
-    let draft = generate(&[recorded(1, syscalls)], &bare()).unwrap();
+    let draft = drafted(1, syscalls, &bare());
     assert_eq!(limits(&draft, "futex"), ["op & 0xfffffe7f in {0, 1, 3, 4, 5, 9, 10}"]);
     assert_eq!(limits(&draft, "mprotect"), ["prot & 0x6 in {0, 2}"]);
     // Other values must be observed often.
-    let draft = generate(&[recorded(3, &[("futex", &[0, 6])])], &bare()).unwrap();
+    let draft = drafted(3, &[("futex", &[0, 6])], &bare());
     assert_eq!(limits(&draft, "futex"), [""; 0]);
-    let draft = generate(&[recorded(4, &[("futex", &[0, 6])])], &bare()).unwrap();
+    let draft = drafted(4, &[("futex", &[0, 6])], &bare());
     assert_eq!(limits(&draft, "futex"), ["op & 0xfffffe7f in {0, 1, 3, 4, 5, 6, 9, 10}"]);
-}
-
-#[test]
-fn clone3_does_not_bypass_the_limit_of_clone() {
-    let complete = GenerateOptions { complete: true, ..bare() };
-    let fork = [recorded(1, &[("clone", &[0x0120_0011])])];
-    let draft = generate(&fork, &complete).unwrap();
-    let by_chance = ["futex", "madvise", "munmap", "sched_yield"];
-    let siblings = names(&draft).into_iter().filter(|name| !by_chance.contains(name));
-    assert!(siblings.eq(["clone", "fork", "vfork"]));
-    assert_eq!(draft.refused(), ["clone3"]);
-    // If others fail with EPERM, it needs a rule of its own; otherwise libraries do not fall back.
-    for (deny, said) in
-        [(DenyAction::Enosys, false), (DenyAction::Eperm, true), (DenyAction::Log, false)]
-    {
-        let draft = generate(&fork, &GenerateOptions { deny, ..complete.clone() }).unwrap();
-        let text = draft.write(to("oci")).unwrap().text;
-        assert_eq!(text.contains("clone3"), said, "{deny:?}");
-    }
-    // Also if it was recorded, unless all namespaces are wanted.
-    let both = recorded(1, &[("clone", &[0x0120_0011]), ("clone3", &[])]);
-    let draft = generate(std::slice::from_ref(&both), &complete).unwrap();
-    assert_eq!(draft.refused(), ["clone3"]);
-    let any = GenerateOptions { namespaces: AllowedNamespaces::Any, ..complete.clone() };
-    let draft = generate(&[both], &any).unwrap();
-    assert!(draft.refused().is_empty());
-    assert_eq!(grant(&draft, "clone3").unlimited[0].name, "uargs");
-    // It is refused with another member of the family too.
-    for options in [complete.clone(), GenerateOptions::default()] {
-        let draft = generate(&[recorded(1, &[("fork", &[])])], &options).unwrap();
-        assert_eq!(limits(&draft, "clone"), ["clone_flags & 0x7e020000 == 0"]);
-        assert_eq!(draft.refused(), ["clone3"]);
-    }
-    let off = GenerateOptions { arguments: LimitedArgs::Off, ..any };
-    let draft = generate(&[recorded(1, &[("fork", &[])])], &off).unwrap();
-    assert_eq!(grant(&draft, "clone3").limits, []);
-    // It grants clone without new namespaces.
-    for options in [complete, bare()] {
-        let draft = generate(&[recorded(1, &[("clone3", &[])])], &options).unwrap();
-        assert_eq!(limits(&draft, "clone"), ["clone_flags & 0x7e020000 == 0"]);
-        assert_eq!(draft.refused(), ["clone3"]);
-    }
-}
-
-/// The verdicts of a profile for flags of `clone` and `unshare`, in all formats, and whether `clone3` may be called.
-fn permits(draft: &Draft, name: &str, args: [u64; 6]) -> Vec<bool> {
-    let formats = [to("oci"), to("k8s"), to("systemd"), to("kafel")];
-    let arch = draft.arches()[0];
-    let (nr, token) = (arch.number(name).unwrap(), arch.token());
-    let data = SeccompData { nr, arch: token, args, ..SeccompData::default() };
-    let of = |format| draft.write(format).unwrap().policy.evaluate(&data).permits();
-    formats.map(of).to_vec()
-}
-
-#[test]
-fn no_profile_creates_namespaces_that_were_not_recorded() {
-    const FLAGS: [u64; 7] =
-        [0x2_0000, 0x200_0000, 0x400_0000, 0x800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000];
-    let mut unknown = recorded(1, &[("read", &[])]);
-    unknown.count(syscall("clone"), 3);
-    unknown.count(syscall("unshare"), 1);
-    let recordings = [
-        recorded(1, &[("clone3", &[0x7fff_0000, 88])]),
-        recorded(1, &[("clone", &[0x3d_0f00]), ("clone3", &[0x7fff_0000, 88])]),
-        recorded(1, &[("clone", &[0x11]), ("unshare", &[0x200])]),
-        recorded(1, &[("vfork", &[])]),
-        unknown,
-    ];
-    let code = [("clone", 56), ("clone3", 435), ("unshare", 272)].map(|(name, nr)| CodeSyscall {
-        arch: X86_64,
-        nr,
-        place: name.to_owned(),
-    });
-    for deny in [DenyAction::Enosys, DenyAction::Eperm, DenyAction::Kill] {
-        for arguments in [LimitedArgs::Off, LimitedArgs::Stable, LimitedArgs::All] {
-            let options = GenerateOptions { deny, arguments, ..GenerateOptions::default() };
-            let with_code = generate_with_code(&[], &code, &options).unwrap();
-            let drafts = recordings.iter().map(|one| {
-                let one = std::slice::from_ref(one);
-                generate(one, &options).unwrap()
-            });
-            for draft in drafts.chain([with_code]) {
-                for flags in FLAGS {
-                    for low in [0, 0x11, 0x3d_0f00] {
-                        let args = [flags | low, 0, 0, 0, 0, 0];
-                        assert_eq!(permits(&draft, "clone", args), [false; 4], "{flags:x}");
-                        assert_eq!(permits(&draft, "unshare", args), [false; 4], "{flags:x}");
-                    }
-                }
-                assert_eq!(permits(&draft, "unshare", [0x80, 0, 0, 0, 0, 0]), [false; 4]);
-                assert_eq!(permits(&draft, "clone3", [0; 6]), [false; 4]);
-                assert_eq!(permits(&draft, "clone", [0x3d_0f00, 0, 0, 0, 0, 0]), [true; 4]);
-                assert_eq!(draft.granted_namespaces(), []);
-            }
-        }
-    }
-}
-
-/// So that libraries fall back to `clone` also where everything else kills the process.
-#[test]
-fn clone3_fails_with_enosys_whatever_happens_to_others() {
-    let recording = [recorded(1, &[("clone3", &[0x7fff_0000, 88])])];
-    for deny in [DenyAction::Enosys, DenyAction::Eperm, DenyAction::Kill] {
-        let draft = generate(&recording, &GenerateOptions { deny, ..bare() }).unwrap();
-        let clone3 = SeccompData { nr: 435, arch: X86_64.token(), ..SeccompData::default() };
-        for format in [to("oci"), to("k8s"), to("systemd"), to("kafel")] {
-            let written = draft.write(format).unwrap();
-            assert_eq!(written.policy.evaluate(&clone3), Verdict::errno(38), "{format:?}");
-        }
-    }
-}
-
-#[test]
-fn recorded_namespaces_are_granted_and_listed() {
-    let recording = [recorded(
-        2,
-        &[("clone", &[0x3d_0f00]), ("clone", &[0x3000_0011]), ("unshare", &[0x4000_0000])],
-    )];
-    let draft = generate(&recording, &bare()).unwrap();
-    let granted = |syscall, names: &[&'static str], is_recorded| GrantedNamespaces {
-        syscall,
-        names: names.to_vec(),
-        is_recorded,
-    };
-    assert_eq!(
-        draft.granted_namespaces(),
-        [granted("clone", &["pid", "user"], true), granted("unshare", &["net"], true)]
-    );
-    let args = |flags: u64| [flags, 0, 0, 0, 0, 0];
-    // A unit cannot tell combinations apart.
-    assert_eq!(permits(&draft, "clone", args(0x3000_0011)), [true; 4]);
-    assert_eq!(permits(&draft, "clone", args(0x1000_0011)), [false, false, true, false]);
-    assert_eq!(permits(&draft, "clone", args(0x4000_0011)), [false, false, true, false]);
-    assert_eq!(permits(&draft, "unshare", args(0x4000_0000)), [true; 4]);
-    assert_eq!(permits(&draft, "unshare", args(0x2_0000)), [false; 4]);
-    // On request: the flags of clone3 are not recorded.
-    let namespaces = AllowedNamespaces::Recorded { and: 0x1000_0000 };
-    let clone3 = [recorded(1, &[("clone3", &[0x7fff_0000, 88])])];
-    let draft = generate(&clone3, &GenerateOptions { namespaces, ..bare() }).unwrap();
-    assert_eq!(draft.granted_namespaces(), [granted("clone", &["user"], false)]);
-    assert_eq!(permits(&draft, "clone", args(0x1000_0011)), [true; 4]);
-    assert_eq!(permits(&draft, "clone", args(0x3000_0011)), [false; 4]);
-    assert_eq!(permits(&draft, "clone3", [0; 6]), [false; 4]);
-    let draft = generate(&recording, &GenerateOptions { namespaces, ..bare() }).unwrap();
-    assert_eq!(permits(&draft, "unshare", args(0x1000_0000)), [true; 4]);
-    assert_eq!(permits(&draft, "unshare", args(0x5000_0000)), [true; 4]);
-}
-
-#[test]
-fn the_flags_of_clone_are_limited_on_s390x() {
-    let clone = SyscallId::new(Arch::S390x, Arch::S390x.number("clone").unwrap());
-    let mut recording = Recording::of(Run::default());
-    recording.observe(clone, &[0x7fff_1000, 0x0120_0011, 0, 0, 0, 0]);
-    let draft = generate(&[recording], &bare()).unwrap();
-    let limit = &grant(&draft, "clone").limits[0];
-    assert_eq!((limit.arg, limit.to_string().as_str()), (1, "clone_flags & 0x7e020000 == 0"));
-    assert!(permits(&draft, "clone", [0x1000_0000, 0x11, 0, 0, 0, 0])[0]);
-    assert_eq!(permits(&draft, "clone", [0, 0x1000_0011, 0, 0, 0, 0]), [false; 4]);
 }
 
 /// abort(3) of a program that never aborted while it was recorded: without these, it ends by SIGSEGV.
 #[test]
 fn runtimes_get_what_they_may_do_at_any_time() {
     let options = GenerateOptions { runtime_calls: true, ..bare() };
-    let draft = generate(&[recorded(1, &[("read", &[])])], &options).unwrap();
+    let draft = drafted(1, &[("read", &[])], &options);
     assert_eq!(draft.languages(), [LanguageRuntime::CLibrary]);
     let abort = ["rt_sigprocmask", "rt_sigaction", "getpid", "gettid", "tgkill", "exit_group"];
     for name in abort {
@@ -424,7 +276,7 @@ fn runtimes_get_what_they_may_do_at_any_time() {
 #[test]
 fn an_architecture_may_be_given_twice() {
     let options = GenerateOptions { arches: vec![X86_64, Arch::X86, X86_64], ..bare() };
-    let draft = generate(&[recorded(1, &[("read", &[])])], &options).unwrap();
+    let draft = drafted(1, &[("read", &[])], &options);
     assert_eq!(draft.arches(), [X86_64, Arch::X86]);
     draft.write(to("oci")).unwrap();
 }
@@ -433,7 +285,7 @@ fn an_architecture_may_be_given_twice() {
 fn limits_that_allow_every_value_are_removed() {
     // Readable and executable, then also writable, as by a JIT compiler.
     let syscalls: &[(&str, &[u64])] = &[("mprotect", &[0, 0, 5]), ("mprotect", &[0, 0, 7])];
-    let draft = generate(&[recorded(1, syscalls)], &bare()).unwrap();
+    let draft = drafted(1, syscalls, &bare());
     let mprotect = grant(&draft, "mprotect");
     assert_eq!((mprotect.limits.len(), mprotect.unlimited[0].name), (0, "prot"));
     draft.write(to("oci")).unwrap();
@@ -442,7 +294,7 @@ fn limits_that_allow_every_value_are_removed() {
 #[test]
 fn runc_needs_the_32_bit_variants_on_32_bit_abis() {
     let mut recording = Recording::default();
-    recording.observe(SyscallId::new(Arch::Arm, Arch::Arm.number("read").unwrap()), &[0; 6]);
+    recording.observe(id(Arch::Arm, "read"), &[0; 6]);
     let options = GenerateOptions { complete: false, ..GenerateOptions::default() };
     let draft = generate(&[recording], &options).unwrap();
     assert_eq!(limits(&draft, "mmap2"), ["prot & 0x6 in {0, 2}"]);
@@ -452,7 +304,7 @@ fn runc_needs_the_32_bit_variants_on_32_bit_abis() {
 #[test]
 fn variants_with_the_same_arguments_have_the_same_limits() {
     let mut recording = Recording::default();
-    let futex = SyscallId::new(Arch::Arm, Arch::Arm.number("futex").unwrap());
+    let futex = id(Arch::Arm, "futex");
     (0..4).for_each(|_| recording.observe(futex, &[0, 0x80, 0, 0, 0, 0]));
     let draft = generate(&[recording], &GenerateOptions { complete: true, ..bare() }).unwrap();
     assert_eq!(names(&draft), ["futex", "futex_time64"]);
@@ -463,7 +315,7 @@ fn variants_with_the_same_arguments_have_the_same_limits() {
 fn arguments_with_another_meaning_are_not_limited() {
     let mut recording = Recording::default();
     for (arch, name) in [(Arch::S390x, "clone"), (Arch::S390x, "mmap")] {
-        recording.observe(SyscallId::new(arch, arch.number(name).unwrap()), &[0; 6]);
+        recording.observe(id(arch, name), &[0; 6]);
     }
     let draft = generate(&[recording], &bare()).unwrap();
     assert_eq!(limits(&draft, "mmap"), [""; 0]);
@@ -473,7 +325,7 @@ fn arguments_with_another_meaning_are_not_limited() {
 #[test]
 fn high_halves_are_ignored_on_32_bit_abis() {
     let mut recording = Recording::default();
-    let ptrace = SyscallId::new(Arch::X86, Arch::X86.number("ptrace").unwrap());
+    let ptrace = id(Arch::X86, "ptrace");
     recording.observe(ptrace, &[0xffff_ffff_ffff_ff9c, 0, 0, 0, 0, 0]);
     let draft = generate(&[recording], &bare()).unwrap();
     assert_eq!(limits(&draft, "ptrace"), ["request == 0xffffff9c"]);

@@ -1,6 +1,5 @@
 //! Names of syscalls in a log: resolved once, then found by one look-up, or reported once.
 
-use super::super::syscalls::SyscallIndex;
 use callgate_bpf::syscalls::Args;
 use callgate_core::Arch;
 use rustc_hash::FxHashMap;
@@ -18,7 +17,7 @@ pub(super) fn shortened(name: &str) -> &str {
 #[derive(Clone, Copy)]
 pub(super) struct ResolvedName {
     /// Where the syscall is counted; `None` if it is lost, because there are too many different ones.
-    pub(super) index: Option<SyscallIndex>,
+    pub(super) index: Option<usize>,
     /// Its arguments.
     pub(super) facts: Args,
 }

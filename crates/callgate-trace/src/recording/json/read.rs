@@ -12,13 +12,11 @@ use callgate_formats::syntax::reader::Reader;
 use callgate_formats::syntax::tree::{Node, NodeKind};
 
 use super::entry::{SyscallEntry, check, entries, is_object, is_recording, required};
-use crate::recording::caveat::{Caveat, Effect};
 use crate::recording::evidence::Evidence;
 use crate::recording::labels::CommonLabels;
 use crate::recording::limits::{MAX_LABELS, MAX_RUNS, MAX_SYSCALLS, MAX_VALUES};
-use crate::recording::model::Recording;
-use crate::recording::run::{RecordingMethod, Run, RunId};
-use crate::recording::syscall::SyscallId;
+use crate::recording::model::{Recording, SyscallId};
+use crate::recording::run::{Caveat, Effect, RecordingMethod, Run, RunId};
 use crate::recording::values::{ArgValues, Bounds};
 
 /// Reads a recording, or with `partial` the complete entries of a truncated one. Numbers that the syscall tables do

@@ -5,11 +5,9 @@ use rustc_hash::FxHashMap;
 use std::fmt::{self, Display, Write};
 
 use super::entry::VERSION;
-use crate::recording::caveat::Caveat;
 use crate::recording::evidence::Evidence;
-use crate::recording::model::{Recording, SyscallStats};
-use crate::recording::run::{Run, RunId};
-use crate::recording::syscall::SyscallId;
+use crate::recording::model::{Recording, SyscallId, SyscallStats};
+use crate::recording::run::{Caveat, Run, RunId};
 use crate::recording::values::ArgValues;
 
 impl Recording {
