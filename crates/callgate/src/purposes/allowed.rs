@@ -103,6 +103,8 @@ mod tests {
                 },
             ],
             other_arches: None,
+            checks_arch: true,
+            notes: Vec::new(),
         };
         let found = allowed_dangers(&explanation);
         let found: Vec<(&[&str], bool, &[Arch])> = found

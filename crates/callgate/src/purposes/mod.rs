@@ -12,5 +12,5 @@ mod purpose;
 
 pub use allowed::{AllowedDanger, allowed_dangers};
 pub use beyond::{FurtherDanger, further_dangers};
-pub use danger::{DANGERS, Danger, DangerousValue, Severity, danger};
+pub use danger::{Danger, DangerousValue, Severity, danger};
 pub use purpose::Purpose;

@@ -62,14 +62,6 @@ impl SetError {
     pub fn advice(&self) -> Option<Advice> {
         matches!(self.0, Kind::ByteOrders { .. }).then_some(Advice::OneMachine)
     }
-
-    /// The error of the compiler, if it is one.
-    pub fn compile_error(&self) -> Option<&CompileError> {
-        match &self.0 {
-            Kind::Compile(error) => Some(error),
-            _ => None,
-        }
-    }
 }
 
 impl std::fmt::Display for SetError {
