@@ -1,6 +1,6 @@
 //! The internal form: fused operations with absolute targets, jump tables and binary searches.
 
-use std::hint::cold_path;
+use super::cold::cold_path;
 
 use callgate_core::Width;
 

@@ -6,7 +6,7 @@
 //! and the comparisons of what they load are one load and one comparison ([`super::window`] finds
 //! them). A does not hold the loaded value afterwards; it is dead.
 
-use std::hint::cold_path;
+use super::cold::cold_path;
 
 use super::target::Target;
 

@@ -1,6 +1,6 @@
 //! The interpreter loop for seccomp filters.
 
-use std::hint::cold_path;
+use super::cold::cold_path;
 
 use callgate_core::SeccompData;
 
