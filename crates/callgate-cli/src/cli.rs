@@ -17,6 +17,7 @@ use crate::commands::{
     lint, man, merge, optimize, record, report, run, sets, simulate, subset, test, why,
 };
 use crate::report::{ERROR_STATUS, Result, note};
+use crate::source_words::with_source_option;
 use crate::text::printable;
 use crate::{arguments, help, hints, output};
 
@@ -77,6 +78,10 @@ fn sources() -> String {
     }
     text + "\
 Without FORMAT, the file name extension and the content determine the format.
+
+A SOURCE is the first argument of a command or follows -s, and most commands use
+container-default without one. -- separates it from a command to execute:
+`callgate run profile.json -- make` is `callgate run -s profile.json make`.
 
 Examples:
   callgate run -- sh -c 'echo this runs; unshare -U true'
@@ -208,12 +213,12 @@ fn parse(words: &[OsString]) -> std::result::Result<Cli, clap::Error> {
 
 /// The command line with options under headings.
 pub(crate) fn command() -> clap::Command {
-    help::with_headings(Command::augment_subcommands(root()))
+    help::with_headings(with_source_option(Command::augment_subcommands(root())))
 }
 
 /// The same with the subcommand of this name only.
 fn command_of(name: &str) -> Option<clap::Command> {
-    Some(help::with_headings(root().subcommand(Command::definition(name)?)))
+    Some(help::with_headings(with_source_option(root().subcommand(Command::definition(name)?))))
 }
 
 /// The command line without subcommands.
