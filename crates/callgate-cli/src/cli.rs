@@ -16,7 +16,7 @@ use crate::commands::{
     asm, bench, check, compile, completions, convert, diff, disasm, dump, explain, fuzz, generate,
     lint, man, merge, optimize, record, report, run, sets, simulate, subset, test, why,
 };
-use crate::report::{ERROR_STATUS, Result, note};
+use crate::report::{ERROR_STATUS, Failure, Result, note};
 use crate::source_words::with_source_option;
 use crate::text::printable;
 use crate::{arguments, help, hints, output};
@@ -33,6 +33,10 @@ struct Root {
     /// When to use colours: auto (on a terminal, unless NO_COLOR is set), always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     color: Color,
+
+    /// List all commands, in groups
+    #[arg(long)]
+    all: bool,
 }
 
 /// What follows the options in the full help.
@@ -189,6 +193,10 @@ enum Color {
 /// Executes the command line; returns the exit status.
 pub(crate) fn run() -> Result<u8> {
     let words: Vec<OsString> = std::env::args_os().collect();
+    if help::asks_for_all(&words) {
+        output::print(&help::all_commands(&command()))?;
+        return Ok(0);
+    }
     let cli = match parse(&words) {
         Ok(cli) => cli,
         Err(error) => return help_or_exit(error, &words),
@@ -199,6 +207,9 @@ pub(crate) fn run() -> Result<u8> {
         Color::Never => anstream::ColorChoice::Never,
     }
     .write_global();
+    if cli.root.all {
+        return Err(Failure::new("--all lists the commands").help("omit it, or the command"));
+    }
     cli.command.run()
 }
 
