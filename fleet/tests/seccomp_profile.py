@@ -124,7 +124,7 @@ def main(callgate, crd):
             path.write_text(json.dumps(one))
             deny = ["enosys", "eperm", "kill", "log"][seed % 4]
             arch = ["--arch", "x86_64"] if seed % 2 else []
-            command = [callgate, "generate", path, "--partial", "--emit", "k8s", "--deny", deny, "-o", output, *arch]
+            command = [callgate, "generate", path, "--partial", "--to", "k8s", "--deny", deny, "-o", output, *arch]
             done = subprocess.run(command, capture_output=True)
             said = done.stderr.decode()
             if done.returncode == 2 and "cannot express" in said or "no syscalls were recorded" in said:

@@ -101,7 +101,7 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         Advice::RecognizedFirst => "compare arch and number before anything else; `callgate optimize` does",
         Advice::Optimize => "write it with `callgate optimize`",
         Advice::Merge => "write it with `callgate merge`",
-        Advice::ListChecks => "`callgate lint --list` lists all",
+        Advice::ListChecks => "`callgate lint --list-checks` lists all",
         Advice::ListSyscalls => "`callgate explain --all` lists all",
         // Recordings.
         Advice::SupportedRecordings =>

@@ -8,11 +8,15 @@ use std::ffi::OsString;
 
 use clap::{Command, FromArgMatches};
 
+use crate::source_words;
+
 /// Parses the words, the first of which is the name of the program.
 pub(crate) fn parse<P: FromArgMatches>(
     command: Command,
     words: &[OsString],
 ) -> Result<P, clap::Error> {
+    let moved = source_words::with_source_in_place(&command, words);
+    let words = moved.as_deref().unwrap_or(words);
     let Some(changed) = with_blanks(words) else { return try_parse(command, words) };
     try_parse(command.clone(), words).or_else(|error| {
         let is_help = |second: &clap::Error| !second.use_stderr();
@@ -43,7 +47,7 @@ fn try_parse<P: FromArgMatches>(
 }
 
 /// Whether a text combines standard input, `-`, with something: an operator between blanks follows.
-fn begins_with_stdin(text: &str) -> bool {
+pub(crate) fn begins_with_stdin(text: &str) -> bool {
     let mut words = text.split(' ').filter(|word| !word.is_empty());
     text.starts_with("- ") && matches!(words.nth(1), Some("+" | "-" | "&"))
 }

@@ -16,7 +16,8 @@ use crate::commands::{
     asm, bench, check, compile, completions, convert, diff, disasm, dump, explain, fuzz, generate,
     lint, man, merge, optimize, record, report, run, sets, simulate, subset, test, why,
 };
-use crate::report::{ERROR_STATUS, Result, note};
+use crate::report::{ERROR_STATUS, Failure, Result, note};
+use crate::source_words::with_source_option;
 use crate::text::printable;
 use crate::{arguments, help, hints, output};
 
@@ -32,6 +33,10 @@ struct Root {
     /// When to use colours: auto (on a terminal, unless NO_COLOR is set), always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     color: Color,
+
+    /// List all commands, in groups
+    #[arg(long)]
+    all: bool,
 }
 
 /// What follows the options in the full help.
@@ -77,6 +82,10 @@ fn sources() -> String {
     }
     text + "\
 Without FORMAT, the file name extension and the content determine the format.
+
+A SOURCE is the first argument of a command or follows -s, and most commands use
+container-default without one. -- separates it from a command to execute:
+`callgate run profile.json -- make` is `callgate run -s profile.json make`.
 
 Examples:
   callgate run -- sh -c 'echo this runs; unshare -U true'
@@ -184,6 +193,10 @@ enum Color {
 /// Executes the command line; returns the exit status.
 pub(crate) fn run() -> Result<u8> {
     let words: Vec<OsString> = std::env::args_os().collect();
+    if help::asks_for_all(&words) {
+        output::print(&help::all_commands(&command()))?;
+        return Ok(0);
+    }
     let cli = match parse(&words) {
         Ok(cli) => cli,
         Err(error) => return help_or_exit(error, &words),
@@ -194,6 +207,9 @@ pub(crate) fn run() -> Result<u8> {
         Color::Never => anstream::ColorChoice::Never,
     }
     .write_global();
+    if cli.root.all {
+        return Err(Failure::new("--all lists the commands").help("omit it, or the command"));
+    }
     cli.command.run()
 }
 
@@ -208,12 +224,12 @@ fn parse(words: &[OsString]) -> std::result::Result<Cli, clap::Error> {
 
 /// The command line with options under headings.
 pub(crate) fn command() -> clap::Command {
-    help::with_headings(Command::augment_subcommands(root()))
+    help::with_headings(with_source_option(Command::augment_subcommands(root())))
 }
 
 /// The same with the subcommand of this name only.
 fn command_of(name: &str) -> Option<clap::Command> {
-    Some(help::with_headings(root().subcommand(Command::definition(name)?)))
+    Some(help::with_headings(with_source_option(root().subcommand(Command::definition(name)?))))
 }
 
 /// The command line without subcommands.

@@ -55,7 +55,7 @@ pub(crate) struct ComparisonArgs {
     #[arg(long, value_name = "N", value_parser = parse_u32, default_value = "0", hide_default_value = true)]
     context: u32,
 
-    /// The format of the result
+    /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: TextFormat,
 

@@ -54,7 +54,7 @@ pub(crate) struct EmitOptions {
     #[arg(long)]
     stats: bool,
 
-    /// The format of --stats
+    /// The format of the report of --stats
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 }

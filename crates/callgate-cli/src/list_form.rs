@@ -5,10 +5,7 @@ use callgate::explain::ArchExplanation;
 
 /// The lengths of both forms, if the filter is a long list: `309 allowed syscalls, or 79 denied ones`.
 pub(crate) fn lengths(arch: &ArchExplanation) -> Option<String> {
-    let (form, [long, short]) = ListForm::much_longer(arch)?;
+    let (form, lengths) = ListForm::lengths(arch)?;
     let other = form.other().name();
-    Some(format!(
-        "{long} {} syscalls, or {short} {other} ones (callgate convert --list {other} --to LANGUAGE)",
-        form.name()
-    ))
+    Some(format!("{lengths} (callgate convert --list {other} --to LANGUAGE)"))
 }

@@ -1,7 +1,9 @@
 //! The `callgate` command: reads sources, calls the `callgate` library, and prints results and errors.
 //!
 //! - [`cli`]: the command line as a whole; [`arguments`]: the parser of its words; each file of [`commands`] holds one subcommand.
+//! - [`advice`]: advice of the libraries in the words of the command.
 //! - [`help`]: the headings of options, and the short help of `-h`; [`hints`]: usual mistakes on the command line.
+//! - [`source_words`]: where the source stands among the words.
 //! - [`options`]: the options that subcommands share.
 //! - [`comparison`]: the command line of the subcommands that compare two filters.
 //! - [`source`]: reads profiles, programs and the filters of processes.
@@ -40,6 +42,7 @@ mod report;
 mod signals;
 mod smt2;
 mod source;
+mod source_words;
 mod stopwatch;
 mod text;
 

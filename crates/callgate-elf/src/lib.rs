@@ -1,3 +1,5 @@
+//! Part of the command `callgate`, without a stable interface.
+//!
 //! The syscalls that the code of ELF files can make, for x86-64 and aarch64.
 //!
 //! [`analyze`] takes a program with its libraries and answers with an upper bound: the numbers that the syscall

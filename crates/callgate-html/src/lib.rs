@@ -1,3 +1,5 @@
+//! Part of the command `callgate`, without a stable interface.
+//!
 //! What filters do, as HTML and SVG: sections for people, and the page around them.
 //!
 //! A section is a function from results of the analysis to a [`Section`], a fragment of HTML; [`Page`] wraps sections

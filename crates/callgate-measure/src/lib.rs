@@ -1,3 +1,5 @@
+//! Part of the command `callgate`, without a stable interface.
+//!
 //! What seccomp filters cost on the running kernel.
 //!
 //! - [`measure()`]: measures subjects in child processes, round by round, with statistics.

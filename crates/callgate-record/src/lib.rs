@@ -1,3 +1,5 @@
+//! Part of the command `callgate`, without a stable interface.
+//!
 //! Records the syscalls of a command and of everything that it starts, or of running processes.
 //!
 //! Three methods produce the same recording ([`RecordMethod`]):

@@ -1,3 +1,5 @@
+//! Part of the command `callgate`, without a stable interface.
+//!
 //! Callgate as one function from JSON to JSON: the interface of the bindings for other languages, and what they share
 //! with the command.
 //!

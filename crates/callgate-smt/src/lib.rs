@@ -1,3 +1,5 @@
+//! Part of the command `callgate`, without a stable interface.
+//!
 //! Translation of filters to SMT-LIB 2, so that another solver can check that two of them are equivalent.
 //!
 //! [`script`] writes one script in the logic `QF_BV`. It is unsatisfiable exactly when both filters return

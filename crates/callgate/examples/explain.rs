@@ -2,7 +2,6 @@
 //!
 //!     cargo run -p callgate --example explain
 
-use callgate::explain::Outcome;
 use callgate::{Arch, Filter, FilterBuilder, Result, Verdict, arg, diff};
 use callgate_bpf::SyscallTable;
 use libc::{AF_UNIX, TCGETS, TIOCGWINSZ};
@@ -23,33 +22,9 @@ fn main() -> Result<()> {
         .allow_if("ioctl", arg("cmd").is_in([TCGETS, TIOCGWINSZ]))?
         .build()?;
 
-    for explained in loose.explain()?.arches {
-        println!("{}", explained.arch);
-        for group in explained.groups {
-            let names: Vec<&str> = group.syscalls.iter().map(|(_, name)| *name).collect();
-            match group.outcome {
-                Outcome::Always(verdict) if verdict.permits() => {
-                    println!("  {verdict}: {}", names.join(", "));
-                }
-                Outcome::Always(verdict) => println!("  {verdict}: {} syscalls", names.len()),
-                Outcome::Depends { clauses, otherwise } => {
-                    for name in names {
-                        for clause in &clauses {
-                            println!(
-                                "  {}: {name} if {}",
-                                clause.verdict,
-                                clause.describe_on(explained.arch, Some(name))
-                            );
-                        }
-                        println!("  {otherwise}: {name} otherwise");
-                    }
-                }
-                other => println!("  {other:?}: {}", names.join(", ")),
-            }
-        }
-    }
+    println!("{}", loose.explain()?);
 
-    println!("\nDenied by the stricter filter:");
+    println!("Denied by the stricter filter:");
     for difference in diff(&strict, &loose, 10)? {
         let arch = Arch::of_syscall(difference.data.arch, difference.data.nr);
         let name = arch.and_then(|arch| arch.syscall_name(difference.data.nr)).unwrap_or("?");

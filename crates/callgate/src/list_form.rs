@@ -46,7 +46,7 @@ impl ListForm {
     }
 
     /// The form of a filter, by what it does with syscalls that newer kernels add.
-    pub fn of(arch: &ArchExplanation) -> ListForm {
+    pub(crate) fn of(arch: &ArchExplanation) -> ListForm {
         let new = arch.arch.first_number() + UNNAMED;
         let outcome = arch.unnamed.iter().find(|(_, numbers)| numbers.contains(new));
         match outcome {
@@ -56,7 +56,7 @@ impl ListForm {
     }
 
     /// How many syscalls with a name such a list contains: those with the other verdict, and those with conditions.
-    pub fn length(self, arch: &ArchExplanation) -> usize {
+    pub(crate) fn length(self, arch: &ArchExplanation) -> usize {
         let plain = match self {
             ListForm::Allowed => Permission::Always,
             ListForm::Denied => Permission::Never,
@@ -66,11 +66,18 @@ impl ListForm {
     }
 
     /// The form of a long list and its length, if the other form has at most half of it, with the length of that.
-    pub fn much_longer(arch: &ArchExplanation) -> Option<(ListForm, [usize; 2])> {
+    pub(crate) fn much_longer(arch: &ArchExplanation) -> Option<(ListForm, [usize; 2])> {
         let own = ListForm::of(arch);
         let lengths = [own, own.other()].map(|form| form.length(arch));
         let [long, short] = lengths;
         (long >= MIN_LONG && 2 * short <= long).then_some((own, lengths))
+    }
+
+    /// The lengths of both forms of a long list, if the other one is much shorter: `309 allowed syscalls, or 79 denied ones`.
+    pub fn lengths(arch: &ArchExplanation) -> Option<(ListForm, String)> {
+        let (form, [long, short]) = ListForm::much_longer(arch)?;
+        let (own, other) = (form.name(), form.other().name());
+        Some((form, format!("{long} {own} syscalls, or {short} {other} ones")))
     }
 
     /// The filter in this form: the same for each syscall of these architectures that has a name, and with the verdict of the

@@ -28,10 +28,10 @@ use callgate_requests::syscall;
 /// List the recorded syscalls that a filter would deny
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The SOURCE is the last argument, or follows -s. The counts of several recordings
-add up. A RECORDING is a file of callgate record, a log of strace, a table of
-strace -c or perf trace -s, or SECCOMP records from the audit log, dmesg or
-journalctl.
+The SOURCE is the last argument, or the first one, or follows -s. The counts of
+several recordings add up. A RECORDING is a file of callgate record, a log of
+strace, a table of strace -c or perf trace -s, or SECCOMP records from the audit
+log, dmesg or journalctl.
 
 A recording keeps the values of each argument separately. \"all\" means that every
 recorded call is denied; \"with\" lists values that are denied for any values of
@@ -88,7 +88,7 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     partial: bool,
 
-    /// The format of the result
+    /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: DenialFormat,
 
@@ -111,6 +111,12 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     }
     let (files, source) = match (&args.source, args.files.as_slice()) {
         (Some(source), files) => (files, source.clone()),
+        (None, [source, files @ .., last])
+            if recordings::is_recording(last, arch)?
+                && !recordings::is_recording(source, arch)? =>
+        {
+            (args.files.get(1..).unwrap_or(files), source.clone())
+        }
         (None, [files @ .., source]) if !files.is_empty() => (files, source.clone()),
         (None, files) => (files, OsString::from(BUILT_IN)),
     };

@@ -73,7 +73,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long, conflicts_with_all = ["to", "closest", "list", "format", "name"])]
     original: bool,
 
-    /// The file for the policy [default: standard output]
+    /// Write the policy to this file, atomically [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 

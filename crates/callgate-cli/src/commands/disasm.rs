@@ -31,7 +31,7 @@ pub(crate) struct DisasmArgs {
     #[arg(long, value_name = "DIALECT", default_value = "annotated")]
     dialect: DialectArg,
 
-    /// The format of the result
+    /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 

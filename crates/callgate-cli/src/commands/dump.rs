@@ -73,7 +73,7 @@ pub(crate) struct DumpArgs {
     #[arg(long, value_name = "FORMAT", requires = "output")]
     emit: Option<Emit>,
 
-    /// The format of the result
+    /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 }

@@ -18,7 +18,7 @@ Without COMMAND, prints the page about callgate as a whole.
 Examples:
   callgate man | man -l -
   callgate man compile | man -l -
-  callgate man --out ~/.local/share/man/man1
+  callgate man -o ~/.local/share/man/man1
 
 Exit status: 0 success, 2 error.")]
 pub(crate) struct ManArgs {
@@ -26,15 +26,15 @@ pub(crate) struct ManArgs {
     command: Vec<String>,
 
     /// Write the page of each subcommand into this directory, which is created: callgate.1, callgate-compile.1
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "command")]
-    out: Option<PathBuf>,
+    #[arg(short, long, alias = "out", value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "command")]
+    output: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &ManArgs, mut root: clap::Command) -> Result<u8> {
     root.build();
     let pages = pages(&root);
     let failed = |error| Failure::new(format!("cannot render the manual page: {error}"));
-    if let Some(directory) = &args.out {
+    if let Some(directory) = &args.output {
         std::fs::create_dir_all(directory).map_err(|error| {
             let why = callgate_linux::error_text(&error);
             Failure::about(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use callgate::Arch;
+use callgate::{Arch, explain};
 use callgate_formats::statements::{Site, Statement};
 use callgate_requests::explanation::verdict_json;
 use callgate_requests::json::Json;
@@ -39,23 +39,6 @@ impl<'s> RulePlaces<'s> {
         places
     }
 
-    /// The places of the rules about a syscall; empty if the default action decides.
-    pub(crate) fn of_syscall(&self, arch: Arch, nr: u32) -> Vec<String> {
-        let mut found: Vec<String> = Vec::new();
-        for (filter, rule) in self.rules.get(&(arch.token(), nr)).into_iter().flatten() {
-            let place = place(filter, &rule.site);
-            if !found.contains(&place) {
-                found.push(place);
-            }
-        }
-        found
-    }
-
-    /// The places of the default actions.
-    pub(crate) fn defaults(&self) -> &[String] {
-        &self.defaults
-    }
-
     /// All rules of these syscalls; `shown` tells which ones.
     pub(crate) fn json(&self, shown: impl Fn(u32, u32) -> bool) -> Json {
         let rules = self.rules.iter().filter(|((token, nr), _)| shown(*token, *nr));
@@ -70,5 +53,22 @@ impl<'s> RulePlaces<'s> {
                 ("column", rule.site.position.column.into()),
             ])
         }))
+    }
+}
+
+impl explain::RulePlaces for RulePlaces<'_> {
+    fn of_syscall(&self, arch: Arch, nr: u32) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        for (filter, rule) in self.rules.get(&(arch.token(), nr)).into_iter().flatten() {
+            let place = place(filter, &rule.site);
+            if !found.contains(&place) {
+                found.push(place);
+            }
+        }
+        found
+    }
+
+    fn defaults(&self) -> &[String] {
+        &self.defaults
     }
 }

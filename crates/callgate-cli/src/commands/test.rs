@@ -14,7 +14,7 @@ use super::record::{MethodArg, RecordedCommand, RecordedWords, warn_about};
 use crate::options::{Format, SourceOptions};
 use crate::output::{self, NewFile};
 use crate::report::{self, Failure, Result};
-use crate::source::{Combine, Source};
+use crate::source::{BUILT_IN, Combine, Source};
 
 /// Run a command without a filter, and list the syscalls that a filter would deny
 #[derive(Debug, clap::Args)]
@@ -41,18 +41,18 @@ incomplete and nothing is denied, that is an error, because the filter may deny
 what is missing. The exit status of the command is printed if it is not 0.")]
 pub(crate) struct TestArgs {
     /// The filter, a SOURCE (see `callgate --help`)
-    #[arg(value_hint = ValueHint::FilePath)]
+    #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
 
     /// How to observe syscalls [default: tracepoint if possible, otherwise ptrace]
     #[arg(long, value_name = "METHOD", default_value = "auto", hide_default_value = true)]
     via: MethodArg,
 
-    /// Write the result to this file; - is standard output, which the command uses, too [default: standard error]
+    /// Write the report to this file, atomically; - is standard output, which the command uses, too [default: standard error]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// The format of the result
+    /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 

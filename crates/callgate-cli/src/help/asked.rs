@@ -23,6 +23,21 @@ pub(crate) fn is_short(root: &Command, words: &[OsString]) -> bool {
     false
 }
 
+/// Whether the words ask for a list of all commands: `--all`, perhaps after `-h` or `help`.
+pub(crate) fn asks_for_all(words: &[OsString]) -> bool {
+    let mut words = words.iter().skip(1);
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--all") => return words.all(|word| word == "-h"),
+            // Its value is the next word.
+            Some("--color") => drop(words.next()),
+            Some(word) if word == "-h" || word == "help" || word.starts_with("--color=") => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
 /// The innermost subcommand that the words name.
 pub(crate) fn asked_command<'c>(root: &'c Command, words: &[OsString]) -> &'c Command {
     let mut command = root;
@@ -52,6 +67,19 @@ mod tests {
         assert!(!is_short(&root, &words("x compile --help -h")));
         assert!(!is_short(&root, &words("x help compile")));
         assert!(!is_short(&root, &words("x")));
+    }
+
+    #[test]
+    fn all_commands_are_listed_if_nothing_else_is_asked() {
+        for line in ["x --all", "x -h --all", "x --all -h", "x help --all", "x --color never --all"]
+        {
+            assert!(asks_for_all(&words(line)), "{line}");
+        }
+        for line in
+            ["x", "x -h", "x diff --all", "x --all diff", "x --help --all", "x --color --all"]
+        {
+            assert!(!asks_for_all(&words(line)), "{line}");
+        }
     }
 
     #[test]

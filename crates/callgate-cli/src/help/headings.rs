@@ -7,6 +7,7 @@ const OUTPUT: &str = "Output";
 /// The options about results: where they are written, and how they look.
 const OF_OUTPUT: &[&str] = &[
     "by",
+    "order",
     "complete",
     "context",
     "csv",

@@ -22,6 +22,27 @@ const EXAMPLES: usize = 2;
 
 const HEADING: Style = Style::new().bold();
 
+/// The subcommands that nearly everyone needs, with an example each: those that README and the documents use most.
+const USUAL: [(&str, &str, &str); 5] = [
+    ("explain", "List what a filter does with each syscall", "callgate explain profile.json"),
+    (
+        "diff",
+        "Compare two filters, with a syscall for each difference",
+        "callgate diff old.json new.json",
+    ),
+    (
+        "compile",
+        "Compile a filter to a program that is proved equivalent",
+        "callgate compile profile.json -o filter.bpf",
+    ),
+    ("run", "Run a command under a filter", "callgate run profile.json -- make -j8"),
+    (
+        "record",
+        "Record the syscalls of a command, to generate a profile from them",
+        "callgate record -o T.json -- make test; callgate generate T.json",
+    ),
+];
+
 /// The subcommands by what people want to do.
 const GROUPS: [(&str, &[&str]); 5] = [
     (
@@ -122,10 +143,31 @@ fn start(command: &Command) -> String {
     text
 }
 
+/// All subcommands, in groups, with what each does.
+pub(crate) fn all_commands(root: &Command) -> String {
+    let mut text = String::new();
+    for (title, names) in GROUPS {
+        let _ = writeln!(text, "{HEADING}{title}{HEADING:#}");
+        for name in names {
+            let about = root.find_subcommand(name).and_then(Command::get_about);
+            let about = match *name {
+                "help" => "Print the help of a command".to_owned(),
+                _ => about.map(ToString::to_string).unwrap_or_default(),
+            };
+            let name = format!("  {name:11}");
+            let indent = " ".repeat(name.len() + 1);
+            words(&mut text, &indent, [name.as_str()].into_iter().chain(about.split(' ')));
+        }
+        text.push('\n');
+    }
+    text + "`callgate COMMAND -h` is about a command; `callgate --help` has everything.\n"
+}
+
 fn of_root(command: &Command) -> String {
     let mut text = start(command);
-    for (title, names) in GROUPS {
-        wrap(&mut text, title, names);
+    for (name, about, example) in USUAL {
+        let _ = writeln!(text, "  {HEADING}{name:8}{HEADING:#} {about}");
+        let _ = writeln!(text, "             {example}");
     }
     text.push_str(
         "
@@ -133,12 +175,8 @@ A SOURCE is a filter: a profile of Docker, Podman, Kubernetes, LXC or a snap; a
 unit of systemd; a policy of Kafel, minijail, Firecracker or Android; a program;
 pid:1234, the filters of a process; container-default, the built-in profile.
 
-Examples:
-  callgate explain profile.json
-  callgate run -- sh -c 'echo this runs; unshare -U true'
-  callgate diff profile.json filter.bpf
-
-`callgate COMMAND -h` is about a command; `callgate --help` has everything.
+`callgate --all` lists all commands. `callgate COMMAND -h` is about a command;
+`callgate --help` has everything.
 ",
     );
     text
@@ -253,6 +291,19 @@ mod tests {
                 assert!(named >= 1, "{}: {arg}", command.get_name());
             }
         }
+    }
+
+    #[test]
+    fn all_commands_have_a_line() {
+        let mut root = crate::cli::command();
+        root.build();
+        let text = anstream::adapter::strip_str(&all_commands(&root)).to_string();
+        for command in root.get_subcommands() {
+            let start = format!("  {:11} ", command.get_name());
+            assert!(text.lines().any(|line| line.starts_with(&start)), "{start}");
+        }
+        assert_eq!(text.lines().find(|line| line.chars().count() > COLUMNS), None);
+        assert!(USUAL.iter().all(|(name, ..)| root.find_subcommand(name).is_some()));
     }
 
     #[test]

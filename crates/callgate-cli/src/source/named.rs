@@ -62,6 +62,12 @@ impl Source {
         let bytes = text.as_bytes();
         let colon = bytes.iter().position(|byte| *byte == b':');
         let prefix = colon.and_then(|at| std::str::from_utf8(&bytes[..at]).ok());
+        let android = colon.filter(|_| prefix == Some(ANDROID));
+        let lists =
+            android.and_then(|at| AndroidSource::parse(OsStr::from_bytes(&bytes[at + 1..])));
+        if let Some(lists) = lists {
+            return Ok(Source { kind: SourceKind::Android(lists) });
+        }
         let (format, rest) = match (prefix, colon) {
             (Some(PROCESS), Some(at)) => {
                 let process = ProcessSource::parse(&String::from_utf8_lossy(&bytes[at + 1..]))?;
@@ -74,11 +80,6 @@ impl Source {
             (Some(UNIT), Some(at)) => {
                 let unit = UnitSource::parse(OsStr::from_bytes(&bytes[at + 1..]))?;
                 return Ok(Source { kind: SourceKind::Unit(unit) });
-            }
-            (Some(ANDROID), Some(at))
-                if let Some(lists) = AndroidSource::parse(OsStr::from_bytes(&bytes[at + 1..])) =>
-            {
-                return Ok(Source { kind: SourceKind::Android(lists) });
             }
             (Some(prefix), Some(at)) if is_word(prefix) => {
                 let Some(format) = SourceFormat::from_name(prefix) else {

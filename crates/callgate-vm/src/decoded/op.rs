@@ -1,7 +1,7 @@
 //! The internal form: fused operations with absolute targets, jump tables, binary searches and probes; and the loads and steps that
 //! they are made from.
 
-use std::hint::cold_path;
+use super::cold::cold_path;
 
 use callgate_core::{Alu, Relation, Width};
 

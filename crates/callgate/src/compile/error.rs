@@ -95,7 +95,7 @@ impl CompileError {
     }
 
     /// Whether the filter has variables, and the operation is defined only for filters without.
-    pub fn needs_values(&self) -> bool {
+    fn needs_values(&self) -> bool {
         match &self.0 {
             CompileErrorKind::Diagram(error) => error.needs_values(),
             CompileErrorKind::TooComplex(error) => error.limit.needs_values(),
@@ -104,7 +104,7 @@ impl CompileError {
     }
 
     /// [`CompileError::help`]; or how to give values, in the words of the caller, if the filter
-    /// [needs them](CompileError::needs_values).
+    /// needs them.
     pub fn help_or_values(&self, give_values: &str) -> Option<String> {
         if self.needs_values() { Some(give_values.to_owned()) } else { self.help() }
     }

@@ -10,6 +10,11 @@ pub struct Explanation {
     pub arches: Vec<ArchExplanation>,
     /// The verdict for syscalls of all other architectures, if it is the same for all.
     pub other_arches: Option<Verdict>,
+    /// Whether the filter compares the architecture at all.
+    pub checks_arch: bool,
+    /// Where a multiplexer such as `socketcall` or another ABI permits what the filter denies, in words. Empty unless the
+    /// caller looked for it, as [`Filter::explain`](crate::Filter::explain) does with the feature `sources`.
+    pub notes: Vec<String>,
 }
 
 /// What a filter does with the syscalls of one architecture.

@@ -33,7 +33,8 @@ pub fn explain(store: &Store, filter: Func, arches: &[Arch]) -> Explanation {
         _ => None,
     };
     let arches = arches.iter().map(|arch| outcomes.arch(filter, *arch)).collect();
-    Explanation { arches, other_arches }
+    let checks_arch = store.top_word(filter) == Some(Word::ARCH);
+    Explanation { arches, other_arches, checks_arch, notes: Vec::new() }
 }
 
 struct Outcomes<'a> {

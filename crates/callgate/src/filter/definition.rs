@@ -126,6 +126,8 @@ impl Filter {
     /// let allowed = &filter.explain()?.arches[0].groups[0];
     /// assert_eq!(allowed.outcome, Outcome::Always(Verdict::ALLOW));
     /// assert_eq!(allowed.syscalls, [(0, "read")]);
+    ///
+    /// println!("{}", filter.explain()?); // what `callgate explain` prints
     /// # Ok::<(), callgate::Error>(())
     /// ```
     ///
@@ -134,7 +136,13 @@ impl Filter {
     pub fn explain(&self) -> Result<Explanation> {
         let meaning = Meaning::of_policy(&self.policy, Default::default())?;
         let arches: Vec<Arch> = self.policy.arches().collect();
-        Ok(crate::explain::explain(meaning.store(), meaning.func(), &arches))
+        let explanation = crate::explain::explain(meaning.store(), meaning.func(), &arches);
+        #[cfg(feature = "sources")]
+        let explanation = {
+            let notes = crate::lint::evasions(&[crate::lint::Subject::new(self)], &arches)?;
+            explanation.with_notes(&notes)
+        };
+        Ok(explanation)
     }
 }
 

@@ -162,7 +162,7 @@ impl Check {
     }
 
     /// The check with this identifier.
-    pub fn from_id(id: &str) -> Option<Check> {
+    pub(crate) fn from_id(id: &str) -> Option<Check> {
         Check::ALL.iter().copied().find(|check| check.id() == id)
     }
 }

@@ -8,6 +8,7 @@ use callgate_formats::statements::Site;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
 use super::check::Check;
+use crate::explain::Explanation;
 
 /// Something that a check found in a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,26 @@ pub struct Finding {
     pub help: Help,
     /// Syscalls that show it, with the verdicts of the whole stack.
     pub examples: Vec<Example>,
+}
+
+impl Finding {
+    /// The message, with the architectures unless it names the only one.
+    pub fn line(&self) -> String {
+        let arches: Vec<&str> = self.arches.iter().map(|arch| arch.name()).collect();
+        match arches.as_slice() {
+            [arch] if !self.message.contains(arch) => format!("{arch}: {}", self.message),
+            [_, _, ..] => format!("{}: {}", arches.join(", "), self.message),
+            _ => self.message.clone(),
+        }
+    }
+}
+
+impl Explanation {
+    /// The explanation with these findings as notes.
+    #[must_use]
+    pub fn with_notes(self, findings: &[Finding]) -> Explanation {
+        Explanation { notes: findings.iter().map(Finding::line).collect(), ..self }
+    }
 }
 
 /// A syscall and what the filters do with it.

@@ -51,7 +51,7 @@ pub struct DangerousValue {
 
 impl Danger {
     /// Whether a filter permits the syscall with dangerous arguments. `func` is what the filter does with the syscall.
-    pub fn is_permitted(&self, store: &Store, func: Func, arch: Arch) -> bool {
+    pub(crate) fn is_permitted(&self, store: &Store, func: Func, arch: Arch) -> bool {
         if self.values.is_empty() {
             return store.verdicts(func).into_iter().any(Verdict::permits);
         }
@@ -74,7 +74,7 @@ impl Danger {
     }
 }
 
-/// Why this syscall is dangerous to allow; `None` if it is not in [`DANGERS`].
+/// Why this syscall is dangerous to allow; `None` if it is not known to be.
 pub fn danger(syscall: &str) -> Option<&'static Danger> {
     DANGERS.iter().find(|danger| danger.syscall == syscall)
 }
@@ -141,7 +141,7 @@ const URING: &str =
 const HARDWARE: &str = "accesses hardware directly";
 
 /// All dangerous syscalls, sorted by name.
-pub static DANGERS: &[Danger] = &[
+pub(super) static DANGERS: &[Danger] = &[
     any("acct", Moderate, "makes the kernel write a record of every process that ends to a file"),
     any("add_key", Moderate, KEYS),
     any(
@@ -426,6 +426,8 @@ mod tests {
                 },
             ],
             other_arches: None,
+            checks_arch: true,
+            notes: Vec::new(),
         };
         let found = allowed_dangers(&explanation);
         let found: Vec<(&[&str], bool, &[Arch])> = found

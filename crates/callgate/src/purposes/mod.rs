@@ -8,7 +8,7 @@ mod danger;
 mod purpose;
 
 pub use danger::{
-    AllowedDanger, DANGERS, Danger, DangerousValue, FurtherDanger, Severity, allowed_dangers,
-    danger, further_dangers,
+    AllowedDanger, Danger, DangerousValue, FurtherDanger, Severity, allowed_dangers, danger,
+    further_dangers,
 };
 pub use purpose::Purpose;

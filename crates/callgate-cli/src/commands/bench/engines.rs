@@ -81,7 +81,7 @@ pub(crate) struct EnginesArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     time: Option<u32>,
 
-    /// The format of the result
+    /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 

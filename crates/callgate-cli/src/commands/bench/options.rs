@@ -134,7 +134,7 @@ pub(super) struct FiltersArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) samples: Option<SamplesFile>,
 
-    /// The format of the result
+    /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) format: Format,
 

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use callgate::explain::Order;
 use clap::{ValueEnum, ValueHint};
 
 use crate::options::{SourceOptions, TextFormat};
@@ -46,14 +47,14 @@ pub(crate) struct ExplainArgs {
 
     /// The order of the list: by what syscalls are for, by name, or by verdict [default: group, or verdict if syscalls
     /// are named]
-    #[arg(long, value_name = "ORDER")]
-    by: Option<By>,
+    #[arg(long, alias = "by", value_name = "ORDER")]
+    order: Option<By>,
 
     /// Show where the profile has the rules of each syscall: file, line and column
     #[arg(long)]
     pub(super) why: bool,
 
-    /// The format of the result
+    /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) format: TextFormat,
 
@@ -64,20 +65,26 @@ pub(crate) struct ExplainArgs {
 impl ExplainArgs {
     /// Warns about an order, for a format that has its own.
     pub(super) fn warn_about_order(&self) {
-        if self.by.is_some() {
-            report::warn("--by has no effect on JSON", "omit it");
+        if self.order.is_some() {
+            report::warn("--order has no effect on JSON", "omit it");
         }
     }
 
     /// The order of the list.
-    pub(super) fn by(&self) -> By {
-        self.by.unwrap_or(if self.calls.is_empty() { By::Group } else { By::Verdict })
+    pub(super) fn order(&self) -> Order {
+        match self.order {
+            Some(By::Group) => Order::Group,
+            Some(By::Name) => Order::Name,
+            Some(By::Verdict) => Order::Verdict,
+            None if self.calls.is_empty() => Order::Group,
+            None => Order::Verdict,
+        }
     }
 }
 
 /// The order of a list of syscalls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum By {
+enum By {
     /// Groups of syscalls with one purpose, such as files or network
     Group,
     /// One line per syscall, sorted by name

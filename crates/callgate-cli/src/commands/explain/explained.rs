@@ -1,13 +1,11 @@
 //! A filter with everything that its explanation shows.
 
-use callgate::Verdict;
-use callgate::explain::{self, Explanation};
+use callgate::explain::{self, Explanation, Order};
 use callgate::lint::{self, Finding, Subject};
-use callgate_core::Word;
 use callgate_core::diagram::Store;
 use callgate_requests::explanation::keep_only;
 
-use super::args::{By, ExplainArgs};
+use super::args::ExplainArgs;
 use crate::commands::rule_places::RulePlaces;
 use crate::report::{Failure, Result};
 use crate::source::{Combine, Filter, Stack};
@@ -21,21 +19,11 @@ pub(super) struct Explained<'s> {
     pub(super) is_whole: bool,
     /// The options that decide whether conditions of the profile hold, if it has any.
     pub(super) conditions: Option<String>,
-    /// Whether the filter compares the architecture.
-    checks_arch: bool,
     /// Where a multiplexer or another ABI permits what the filter denies.
     pub(super) notes: Vec<Finding>,
     /// The rules of the profile, if they were asked for.
     pub(super) places: Option<RulePlaces<'s>>,
-    pub(super) by: By,
-}
-
-/// What happens to syscalls of architectures without a table.
-pub(super) enum OtherArches {
-    Always(Verdict),
-    Depends,
-    /// The filter does not compare the architecture.
-    NotChecked,
+    pub(super) order: Order,
 }
 
 impl<'s> Explained<'s> {
@@ -61,36 +49,16 @@ impl<'s> Explained<'s> {
         }
         Ok(Explained {
             name: &stack.name,
-            explanation,
+            explanation: explanation.with_notes(&notes),
             is_whole: args.calls.is_empty(),
             conditions: stack
                 .filters
                 .iter()
                 .any(Filter::is_conditional)
                 .then(|| args.reading.conditions()),
-            checks_arch: store.top_word(root) == Some(Word::ARCH),
             notes,
             places: args.why.then(|| RulePlaces::of(stack)),
-            by: args.by(),
+            order: args.order(),
         })
-    }
-
-    pub(super) fn other_arches(&self) -> OtherArches {
-        match self.explanation.other_arches {
-            Some(verdict) => OtherArches::Always(verdict),
-            None if self.checks_arch => OtherArches::Depends,
-            None => OtherArches::NotChecked,
-        }
-    }
-}
-
-/// A note as a line of text, with its architecture.
-pub(super) fn note(finding: &Finding) -> String {
-    let arches: Vec<&str> = finding.arches.iter().map(|arch| arch.name()).collect();
-    // The message may name it.
-    match arches.as_slice() {
-        [arch] if !finding.message.contains(arch) => format!("{arch}: {}", finding.message),
-        [_, _, ..] => format!("{}: {}", arches.join(", "), finding.message),
-        _ => finding.message.clone(),
     }
 }

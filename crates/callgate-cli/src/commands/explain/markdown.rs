@@ -3,16 +3,20 @@
 use std::fmt::Write;
 
 use callgate::Arch;
-use callgate::explain::{ArchExplanation, Group, Outcome, Permission};
+use callgate::explain::RulePlaces as _;
+use callgate::explain::{
+    self, ArchExplanation, Group, Listed, Order, Outcome, Permission, listed, names_of, parts,
+    ranges, remark,
+};
 use callgate::purposes::allowed_dangers;
 
-use super::args::By;
-use super::explained::{Explained, OtherArches, note};
-use super::headline::{CONDITIONS, MAX_DANGERS, names_of, remark};
-use super::parts::{Listed, listed, parts};
-use super::table::{always, ranges, syscalls, unnamed};
+use super::explained::Explained;
 use crate::markdown::{code, codes, plain, styled_code};
-use crate::outcome::{self, argument_names};
+use crate::outcome::{self, argument_names, paint};
+use crate::text::counted;
+
+/// The most reasons why allowed syscalls are dangerous that are listed.
+const MAX_DANGERS: usize = 8;
 
 pub(super) fn text(explained: &Explained<'_>) -> String {
     let mut text = format!("### What {} allows\n\n", code(explained.name));
@@ -22,7 +26,7 @@ pub(super) fn text(explained: &Explained<'_>) -> String {
     if !explained.notes.is_empty() {
         text.push_str("**Notes**\n\n");
         for finding in &explained.notes {
-            let _ = writeln!(text, "- {}", plain(&note(finding)));
+            let _ = writeln!(text, "- {}", plain(&finding.line()));
         }
         text.push('\n');
     }
@@ -69,16 +73,18 @@ fn summary(text: &mut String, explained: &Explained<'_>) {
             columns.iter().map(|(_, permission)| arch.count(*permission).to_string()).collect();
         let _ = writeln!(text, "| {} | {} |", arch.arch, counts.join(" | "));
     }
-    let others = match explained.other_arches() {
-        OtherArches::Always(verdict) => code(&verdict.to_string()),
-        OtherArches::Depends => "depends on the syscall".to_owned(),
-        OtherArches::NotChecked => {
-            "by syscall number: the filter does not check the architecture".to_owned()
-        }
+    let others = match explained.explanation.other_arches {
+        Some(verdict) => code(&verdict.to_string()),
+        None if explained.explanation.checks_arch => "depends on the syscall".to_owned(),
+        None => "by syscall number: the filter does not check the architecture".to_owned(),
     };
     let _ = writeln!(text, "\nAll other architectures: {others}\n");
     if let Some(conditions) = &explained.conditions {
-        let _ = writeln!(text, "The counts are {CONDITIONS} {}.\n", code(conditions));
+        let _ = writeln!(
+            text,
+            "The counts are with the profile's conditions as for {}.\n",
+            code(conditions)
+        );
     }
     let dangers = allowed_dangers(&explained.explanation);
     if dangers.is_empty() {
@@ -99,7 +105,7 @@ fn summary(text: &mut String, explained: &Explained<'_>) {
 }
 
 fn arch_text(text: &mut String, list: &ArchExplanation, explained: &Explained<'_>) {
-    for part in parts(list, explained.by) {
+    for part in parts(list, explained.order) {
         if let Some(heading) = &part.heading {
             let count = format!("{} of {} allowed", heading.allowed, heading.all);
             let _ = writeln!(text, "**{}** ({count})\n", heading.title);
@@ -112,7 +118,12 @@ fn arch_text(text: &mut String, list: &ArchExplanation, explained: &Explained<'_
     if !list.unnamed.is_empty() {
         text.push_str("Unnamed numbers:\n\n");
         for (outcome, numbers) in &list.unnamed {
-            let _ = writeln!(text, "- {}: {}", plain(&unnamed(outcome)), ranges(numbers));
+            let _ = writeln!(
+                text,
+                "- {}: {}",
+                plain(&explain::unnamed(outcome, paint)),
+                ranges(numbers)
+            );
         }
         text.push('\n');
     }
@@ -138,12 +149,13 @@ fn entry(text: &mut String, group: &Group, arch: Arch, explained: &Explained<'_>
         .collect();
     let names = names.join(", ");
     match &group.outcome {
-        Outcome::Always(verdict) if explained.by == By::Name => {
+        Outcome::Always(verdict) if explained.order == Order::Name => {
             let _ = writeln!(text, "- {names}: {}", code(&verdict.to_string()));
         }
         Outcome::Always(verdict) => {
-            let count = syscalls(group.syscalls.len());
-            let _ = writeln!(text, "- {} ({count}): {names}", plain(&always(*verdict)));
+            let count = counted(group.syscalls.len() as u64, "syscall");
+            let _ =
+                writeln!(text, "- {} ({count}): {names}", plain(&explain::always(*verdict, paint)));
         }
         outcome => {
             let lines = outcome::lines(outcome, arch, argument_names(&group.syscalls, arch));

@@ -2,12 +2,10 @@
 
 mod args;
 mod explained;
-mod headline;
 mod json;
 mod markdown;
-mod parts;
 mod run;
-mod table;
+mod text;
 
 pub(crate) use args::ExplainArgs;
 pub(crate) use run::run;

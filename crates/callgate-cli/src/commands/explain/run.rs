@@ -2,7 +2,7 @@
 
 use super::args::ExplainArgs;
 use super::explained::Explained;
-use super::{headline, json, markdown, table};
+use super::{json, markdown, text};
 use crate::options::TextFormat;
 use crate::output;
 use crate::report::Result;
@@ -15,11 +15,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     let stack = Source::parse(&args.source)?.read(&args.reading.with_statements())?;
     let explained = Explained::new(&stack, args)?;
     output::print(&match args.format {
-        TextFormat::Text => {
-            let mut text = headline::text(&explained);
-            text += &table::text(&explained);
-            text
-        }
+        TextFormat::Text => text::text(&explained),
         TextFormat::Markdown => markdown::text(&explained),
         TextFormat::Json => format!("{}\n", json::json(&explained)),
     })?;

@@ -85,9 +85,9 @@ Examples:
   callgate generate --update profile.json friday.json | patch -p1
   callgate generate T.json --binary my-server --explain
   callgate generate --binary ./static-server -o profile.json
-  callgate generate T.json --emit systemd --systemd 252 -o my.service.d/a.conf
-  callgate generate T.json --emit k8s --name nginx -o nginx.yaml
-  callgate generate T.json --emit kafel --deny kill --complete off
+  callgate generate T.json --to systemd --systemd 252 -o my.service.d/a.conf
+  callgate generate T.json --to k8s --name nginx -o nginx.yaml
+  callgate generate T.json --to kafel --deny kill --complete off
 
 Exit status: 0 success, 2 error.")]
 pub(crate) struct GenerateArgs {
@@ -99,7 +99,7 @@ pub(crate) struct GenerateArgs {
     )]
     pub(super) recordings: Vec<OsString>,
 
-    /// Write the profile to this file, completely or not at all [default: standard output]
+    /// Write the profile to this file, atomically [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) output: Option<PathBuf>,
 
@@ -136,7 +136,7 @@ pub(crate) struct GenerateArgs {
         long,
         value_name = "SOURCE",
         value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["emit", "runtime", "systemd", "complete", "runtime_calls", "deny", "explain"]
+        conflicts_with_all = ["to", "runtime", "systemd", "complete", "runtime_calls", "deny", "explain"]
     )]
     pub(super) update: Option<OsString>,
 
@@ -144,9 +144,9 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "CAPS", requires = "update")]
     caps: Option<CapSet>,
 
-    /// The format of the profile
-    #[arg(long, value_name = "FORMAT", default_value = "oci", value_parser = format_parser())]
-    emit: LanguageId,
+    /// The language of the profile
+    #[arg(long, alias = "emit", value_name = "LANGUAGE", default_value = "oci", value_parser = language_parser())]
+    to: LanguageId,
 
     /// The name of the resource of k8s [default: that of the output file, or generated-profile]
     #[arg(long, value_name = "NAME", value_parser = resource_name, conflicts_with = "update")]
@@ -209,7 +209,7 @@ pub(crate) struct GenerateArgs {
     #[arg(long)]
     pub(super) explain: bool,
 
-    /// The format of the summary; with -o, JSON is printed on standard output
+    /// The format of the report; with -o, JSON is printed on standard output
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) format: Format,
 }
@@ -222,7 +222,7 @@ fn runtime_parser() -> impl TypedValueParser<Value = Runtime> {
 }
 
 /// Parses the name of a language in which profiles are generated; help and completions list all of them.
-fn format_parser() -> impl TypedValueParser<Value = LanguageId> {
+fn language_parser() -> impl TypedValueParser<Value = LanguageId> {
     let of = |id: LanguageId| {
         let to = id.annotated()?;
         Some(PossibleValue::new(id.name()).help(to.help).aliases(to.also))
@@ -232,7 +232,7 @@ fn format_parser() -> impl TypedValueParser<Value = LanguageId> {
         let is_it = |id: &LanguageId| {
             id.annotated().is_some_and(|to| id.name() == name || to.also.contains(&&*name))
         };
-        LanguageId::written().find(is_it).ok_or("unknown format")
+        LanguageId::written().find(is_it).ok_or("unknown language")
     })
 }
 
@@ -304,7 +304,7 @@ impl GenerateArgs {
 
     /// Whether --name has no effect.
     pub(super) fn has_unused_name(&self) -> bool {
-        let has_name = self.emit.writer().is_some_and(|writer| writer.naming.is_some());
+        let has_name = self.to.writer().is_some_and(|writer| writer.naming.is_some());
         self.name.is_some() && !has_name
     }
 
@@ -323,7 +323,7 @@ impl GenerateArgs {
 
     /// The format of the profile.
     pub(super) fn profile_format(&self) -> LanguageId {
-        self.emit
+        self.to
     }
 
     /// How the profile of --update is read.
@@ -334,7 +334,7 @@ impl GenerateArgs {
     /// How the profile is generated.
     pub(super) fn options(&self) -> GenerateOptions {
         let usual = || {
-            let name = self.emit.annotated().map_or("", |to| to.runtime);
+            let name = self.to.annotated().map_or("", |to| to.runtime);
             Runtime::from_name(name).unwrap_or(Runtime::None)
         };
         let runtime = self.runtime.unwrap_or_else(usual);

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
     if args.has_unused_name() {
         report::warn(
             "--name has no effect: it names the resource of k8s",
-            "add --emit k8s, or omit it",
+            "add --to k8s, or omit it",
         );
     }
     let arch = args.arch.first().copied();

@@ -15,8 +15,8 @@ use crate::source::BUILT_IN;
 #[command(after_help = "\
 Each finding has an identifier, the place in the profile, what to do about it,
 and syscalls that show it, with their verdicts. The syscalls are derived from
-the semantics of the filter, and were run through it. `--list` explains all
-identifiers.
+the semantics of the filter, and were run through it. `--list-checks` explains
+all identifiers.
 
 A comment silences a check in its line and in the next one, or in the whole
 file; IDs are separated by commas, and ID=SYSCALL is only about one syscall:
@@ -31,7 +31,7 @@ Examples:
   callgate lint nginx.service --level note
   callgate lint policies/*.policy --allow powerful-call=ptrace
   callgate lint profile.json --format sarif > lint.sarif
-  callgate lint --list
+  callgate lint --list-checks
 
 Exit status: 0 no findings, 1 findings, 2 error.")]
 pub(crate) struct LintArgs {
@@ -48,10 +48,10 @@ pub(crate) struct LintArgs {
     pub(super) allow: Vec<Allow>,
 
     /// List all checks
-    #[arg(long, conflicts_with = "sources")]
-    pub(super) list: bool,
+    #[arg(long, alias = "list", conflicts_with = "sources")]
+    pub(super) list_checks: bool,
 
-    /// The format of the result
+    /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) format: LintFormat,
 

@@ -11,14 +11,14 @@ use crate::report::{Failure, Result};
 use crate::source::{Filter, LoadedSource, Source, Stack};
 
 pub(crate) fn run(args: &LintArgs) -> Result<u8> {
-    if args.list {
+    if args.list_checks {
         output::print(&match args.format {
             LintFormat::Text => text::list(),
             LintFormat::Json => {
                 format!("{}\n", Json::array(Check::ALL.iter().copied().map(lint::check)))
             }
             LintFormat::Sarif => {
-                return Err(Failure::new("--list has no SARIF; use --format json"));
+                return Err(Failure::new("--list-checks has no SARIF; use --format json"));
             }
         })?;
         return Ok(0);

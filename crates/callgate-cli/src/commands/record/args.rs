@@ -94,7 +94,7 @@ pub(crate) struct RecordArgs {
     #[command(subcommand)]
     pub(super) verb: Option<RecordCommand>,
 
-    /// Write the recording to this file [default: print a table of counts]
+    /// Write the recording to this file, atomically [default: print a table of counts]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) output: Option<PathBuf>,
 
@@ -155,11 +155,11 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "ARCH", value_parser = ArchParser, hide_possible_values = true, requires = "from", conflicts_with = "command")]
     pub(super) arch: Option<Arch>,
 
-    /// Treat unknown syscall names in logs as errors
+    /// Treat unknown names of syscalls in logs as errors
     #[arg(long, requires = "from", conflicts_with = "command")]
     pub(super) strict: bool,
 
-    /// Read the complete entries of a truncated recording
+    /// Read the complete entries of a truncated recording; later syscalls are missing
     #[arg(long, requires = "from", conflicts_with = "command")]
     pub(super) partial: bool,
 

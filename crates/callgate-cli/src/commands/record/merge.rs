@@ -59,7 +59,7 @@ pub(super) struct MergeArgs {
     #[arg(long, value_name = "ARCH", value_parser = ArchParser, hide_possible_values = true)]
     arch: Option<Arch>,
 
-    /// Treat unknown syscall names in logs as errors
+    /// Treat unknown names of syscalls in logs as errors
     #[arg(long)]
     strict: bool,
 

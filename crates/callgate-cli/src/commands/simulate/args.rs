@@ -79,7 +79,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long)]
     pub(super) stats: bool,
 
-    /// The format of the result
+    /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) format: Format,
 

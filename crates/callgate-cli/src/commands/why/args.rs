@@ -75,7 +75,7 @@ pub(crate) struct WhyArgs {
     #[arg(long, value_name = "LOG", value_hint = ValueHint::FilePath)]
     pub(super) from: Option<PathBuf>,
 
-    /// The format of the result; prometheus and otlp only with --from
+    /// The format of the report; prometheus and otlp only with --from
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) format: DenialFormat,
 

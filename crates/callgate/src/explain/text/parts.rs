@@ -1,32 +1,35 @@
-//! The parts of a list of syscalls, in the order that the command line asks for.
+//! The parts of a list of syscalls, in the order that is asked for.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
-use callgate::explain::{ArchExplanation, Explanation, Group, Outcome, Permission};
-use callgate::purposes::Purpose;
+use crate::explain::{ArchExplanation, Explanation, Group, Outcome, Permission};
+use crate::purposes::Purpose;
 
-use super::args::By;
+use super::options::Order;
 
 /// Syscalls under a heading.
-pub(super) struct Part {
+pub struct Part {
     /// `None` if the list has no headings.
-    pub(super) heading: Option<Heading>,
-    pub(super) groups: Vec<Group>,
+    pub heading: Option<Heading>,
+    /// The syscalls by outcome.
+    pub groups: Vec<Group>,
 }
 
 /// What the syscalls of a part have in common, and how many are allowed.
-pub(super) struct Heading {
-    pub(super) title: &'static str,
+pub struct Heading {
+    /// What they are for.
+    pub title: &'static str,
     /// Those that are allowed for some arguments count.
-    pub(super) allowed: usize,
-    pub(super) all: usize,
+    pub allowed: usize,
+    /// All of them.
+    pub all: usize,
 }
 
 /// The syscalls of an architecture in parts. By name, each group is one syscall.
-pub(super) fn parts(arch: &ArchExplanation, by: By) -> Vec<Part> {
-    match by {
-        By::Verdict => vec![Part { heading: None, groups: arch.groups.clone() }],
-        By::Name => {
+pub fn parts(arch: &ArchExplanation, order: Order) -> Vec<Part> {
+    match order {
+        Order::Verdict => vec![Part { heading: None, groups: arch.groups.clone() }],
+        Order::Name => {
             let groups = arch.groups.iter();
             let mut groups: Vec<Group> = groups
                 .flat_map(|group| {
@@ -37,7 +40,7 @@ pub(super) fn parts(arch: &ArchExplanation, by: By) -> Vec<Part> {
             groups.sort_by_key(|group| group.syscalls.first().map(|(nr, name)| (*name, *nr)));
             vec![Part { heading: None, groups }]
         }
-        By::Group => {
+        Order::Group => {
             let purposes = Purpose::ALL.into_iter().map(Some).chain([None]);
             purposes
                 .map(|purpose| of_purpose(arch, purpose))
@@ -64,12 +67,20 @@ fn of_purpose(arch: &ArchExplanation, purpose: Option<Purpose>) -> Part {
 
 /// What is listed of each architecture: of the first, everything; of each other, the differences from the first, unless
 /// these are most of its syscalls.
-pub(super) enum Listed<'e> {
+pub enum Listed<'e> {
+    /// Everything.
     Whole(&'e ArchExplanation),
-    Differences { first: &'e ArchExplanation, others: ArchExplanation },
+    /// The differences from the first architecture.
+    Differences {
+        /// The first architecture.
+        first: &'e ArchExplanation,
+        /// What differs.
+        others: ArchExplanation,
+    },
 }
 
-pub(super) fn listed(explanation: &Explanation) -> Vec<Listed<'_>> {
+/// What is listed of each architecture.
+pub fn listed(explanation: &Explanation) -> Vec<Listed<'_>> {
     let first = explanation.arches.first();
     let is_first = |arch| first.is_some_and(|first| std::ptr::eq(first, arch));
     explanation
