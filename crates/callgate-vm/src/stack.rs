@@ -1,9 +1,8 @@
 //! A stack of filters, evaluated with the kernel's action precedence ([`Verdict::of_stack`]).
 
-use callgate_core::{Endian, Program, SeccompData, Verdict};
+use callgate_core::{SeccompData, Verdict};
 
-use crate::engine::{Result, SeccompEngine};
-use crate::kind::EngineKind;
+use crate::engine::SeccompEngine;
 
 /// Engines for a stack of filters. All of them run, the newest first, and the first verdict whose action
 /// has the highest precedence is returned. An empty stack allows every syscall.
@@ -31,22 +30,6 @@ impl<E: SeccompEngine> Stack<E> {
         let mut engines: Vec<E> = engines.into_iter().collect();
         engines.reverse();
         Stack { engines }
-    }
-}
-
-impl Stack<Box<dyn SeccompEngine>> {
-    /// A stack of engines of one kind for these filters, oldest first.
-    ///
-    /// # Errors
-    /// If the engine is not available on this machine.
-    pub fn of_kind(
-        kind: EngineKind,
-        programs: &[&Program],
-        endian: Endian,
-    ) -> Result<Stack<Box<dyn SeccompEngine>>> {
-        let engines: Result<Vec<_>> =
-            programs.iter().map(|program| kind.seccomp(program, endian)).collect();
-        engines.map(Stack::new)
     }
 }
 
