@@ -1,7 +1,6 @@
 //! The arguments of a syscall: the order in which they are tested, and search trees that need no plan.
 
-use super::any_bit::AnyBit;
-use super::code::{CodeId, Held};
+use super::code::{AnyBit, CodeId, Held};
 use super::lower::{Guards, Lowering};
 use super::{Instructions, Result};
 use crate::query::{self, Cube, Interval, Product, ProductBound, WordGraph};

@@ -4,8 +4,7 @@ use callgate_core::{Cases, Clause, Literal, Op, Verdict, Word, WordTest};
 use rustc_hash::FxHashMap as HashMap;
 
 use crate::Instructions;
-use crate::any_bit::AnyBit;
-use crate::code::{Code, CodeId, Graph, Held};
+use crate::code::{AnyBit, Code, CodeId, Graph, Held};
 use crate::cost::Aim;
 use crate::query::Interval;
 use crate::tree::{Price, WeightedInterval, search_tree, tree_code};

@@ -1,7 +1,7 @@
 //! Prices of tests, and the limits of the search for trees.
 
 use crate::Instructions;
-use crate::any_bit::AnyBit;
+use crate::code::AnyBit;
 use crate::cost::Aim;
 
 /// The maximum number of intervals of an argument whose tree is searched for in little time.

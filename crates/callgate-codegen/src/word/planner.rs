@@ -1,5 +1,6 @@
 //! The search for the plan with the lowest cost.
 
+use crate::code::AnyBit;
 use callgate_core::diagram::Store;
 use callgate_core::{Layout, Word};
 use rustc_hash::FxHashMap as HashMap;
@@ -7,7 +8,6 @@ use rustc_hash::FxHashMap as HashMap;
 use super::plan::{
     After, MAX_EXITS, Plan, ProductExits, State, frequent_exits, is_scattered, partition, weighted,
 };
-use crate::any_bit::AnyBit;
 use crate::query::{Cube, Interval, Size, WordFunc, WordFuncs};
 use crate::tree::{ARGUMENT_WHOLE, MAX_INTERVALS, Price, search_tree, tree_of_pieces};
 use crate::{Aim, Instructions, Result};
