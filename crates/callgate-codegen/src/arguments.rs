@@ -1,7 +1,6 @@
 //! The arguments of a syscall: the order in which they are tested, and search trees that need no plan.
 
-use super::any_bit::AnyBit;
-use super::code::{CodeId, Held};
+use super::code::{AnyBit, CodeId, Held};
 use super::lower::{Guards, Lowering};
 use super::{Instructions, Result};
 use crate::query::{self, Cube, Interval, Product, ProductBound, WordGraph};
@@ -33,11 +32,11 @@ impl Lowering<'_> {
             return self.code(func);
         }
         let mut graph = WordGraph::new(self.store, func);
-        if graph.insns() < MIN_INSNS_FOR_ORDERS {
+        if graph.insns < MIN_INSNS_FOR_ORDERS {
             return self.code(func);
         }
         let other_first = self.best_first_word(&mut graph)?;
-        let least = other_first.map_or(graph.insns(), |(insns, _)| insns);
+        let least = other_first.map_or(graph.insns, |(insns, _)| insns);
         let code = if let Some(products) = self.best_products(func, least)? {
             self.products(products)?
         } else if let Some((_, word)) = other_first {
@@ -54,7 +53,7 @@ impl Lowering<'_> {
     /// The word that, tested first, reduces a function to the fewest instructions, and their number; `None` if that is the
     /// one which is tested first anyway.
     fn best_first_word(&mut self, graph: &mut WordGraph) -> Result<Option<(usize, Word)>> {
-        let (mut best, mut least) = (None, graph.insns());
+        let (mut best, mut least) = (None, graph.insns);
         for word in graph.shared_words() {
             // A margin: this is an estimate, and code that syscalls share in the usual order is lost.
             let too_many = |insns: usize| insns + insns / 4 >= least;

@@ -4,9 +4,9 @@ use callgate_core::Endian;
 use callgate_core::diagram::{DiagramError, Func, Store};
 
 use crate::cost::{Aim, Model};
-use crate::layout::{Frequencies, Program, lay_out};
+use crate::layout::{Program, lay_out};
 use crate::weights::{WeightedSyscall, shares};
-use crate::{Instructions, Result, lower, native};
+use crate::{Instructions, Result, lower};
 
 /// How many alternatives are tried. They create nodes, so code may still be generated with the least effort if the
 /// search exhausts the budget.
@@ -17,16 +17,6 @@ pub enum Effort {
     Full,
     /// No expensive alternatives.
     Least,
-}
-
-impl Effort {
-    /// The number of functions of arguments for which all alternatives are tried.
-    fn functions(self) -> u32 {
-        match self {
-            Effort::Full => 20_000,
-            Effort::Least => 0,
-        }
-    }
 }
 
 /// A program for a function, of the layout of the store; for io_uring requests, the weighted syscalls are opcodes, with any
@@ -46,16 +36,17 @@ pub fn generate(
     endian: Endian,
     effort: Effort,
 ) -> Result<Program> {
-    let effort = if aim == Aim::Quick { 0 } else { effort.functions() };
+    // The number of functions of arguments for which all alternatives are tried.
+    let effort = match effort {
+        Effort::Full if aim != Aim::Quick => 20_000,
+        _ => 0,
+    };
     let shares = shares(syscalls, model);
     let weighted = (syscalls, &shares[..]);
     let mut lowering = lower::Lowering::new(store, root, weighted, aim, instructions, effort);
     let entry = lowering.code(root)?;
     let graph = lowering.graph;
-    let layout = store.layout();
-    let frequencies = Frequencies::new(&graph, entry, layout, weighted);
-    let kernel = native::kernel(syscalls.first().map_or(0, |syscall| syscall.token));
-    let program = lay_out(&graph, entry, &frequencies, kernel, (layout, endian), aim);
+    let program = lay_out(&graph, entry, weighted, (store.layout(), endian), aim);
     if program.insns.iter().any(|insn| !instructions.allows(insn.op)) {
         return Err(DiagramError::defect("a program contains only the permitted instructions"));
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! diagram ──lower──> code graph ──layout──> instructions
-//!            │  dispatch: trees for arch and number; reuse: x32 reuses the tree of x86-64
+//!            │  dispatch: trees for arch and number; x32 reuses the tree of x86-64
 //!            │  arguments: the order of the arguments of a syscall
 //!            │  tree: search trees over intervals of values
 //!            └─ word: masks for argument words
@@ -34,7 +34,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-mod any_bit;
 mod arguments;
 mod by_cases;
 mod code;
@@ -48,7 +47,7 @@ mod lower;
 mod measured;
 pub mod native;
 pub mod query;
-mod reuse;
+mod result;
 mod tree;
 mod weights;
 mod word;
@@ -58,7 +57,5 @@ pub use cost::{Aim, Model};
 pub use generate::{Effort, generate};
 pub use instructions::Instructions;
 pub use layout::Program;
+use result::Result;
 pub use weights::{Count, WeightError, WeightedSyscall, Weights};
-
-/// The result of what may exceed the budget of the diagram.
-type Result<T> = std::result::Result<T, callgate_core::diagram::DiagramError>;

@@ -223,19 +223,19 @@ impl<'a> Lowering<'a> {
         }
         let mut planner = Planner::new(layout, word, self.aim, self.instructions, self.effort);
         if let Some(intervals) = self.few_intervals(func, word) {
-            return self.over(&intervals, word, guards, planner.price());
+            return self.over(&intervals, word, guards, planner.price);
         }
-        let few = planner.funcs().copy_few(self.store, func);
+        let few = planner.funcs.copy_few(self.store, func);
         if few.is_none() {
             if let Some(intervals) = self.scattered(func, word)? {
-                return self.over(&intervals, word, guards, planner.price());
+                return self.over(&intervals, word, guards, planner.price);
             }
         }
-        let func = few.unwrap_or_else(|| planner.funcs().copy(self.store, func));
+        let func = few.unwrap_or_else(|| planner.funcs.copy(self.store, func));
         let (done, pending) = (HashMap::default(), HashMap::default());
         let mut walk = Walk { planner, guards, done, pending };
         let code = self.follow_plan(&mut walk, (func, layout.mask(word)), None)?;
-        self.effort = walk.planner.effort();
+        self.effort = walk.planner.effort;
         Ok(code)
     }
 
@@ -270,14 +270,14 @@ impl<'a> Lowering<'a> {
         if let Some(id) = walk.done.get(&key) {
             return Ok(*id);
         }
-        let word = walk.planner.word();
+        let word = walk.planner.word;
         let holding = Held { word, mask: held };
         let id = match walk.planner.plan(self.store, (func, held))? {
             Plan::Exit => match pending.and_then(|pending| pending.at(func)) {
                 Some(pending) => self.resume(walk, held, pending)?,
                 None => {
                     let no_exit = DiagramError::defect("a plan ends in an exit of its word");
-                    let func = walk.planner.funcs().as_exit(func).ok_or(no_exit)?;
+                    let func = walk.planner.funcs.as_exit(func).ok_or(no_exit)?;
                     self.code_holding(func, walk.guards, holding)?
                 }
             },
@@ -292,7 +292,7 @@ impl<'a> Lowering<'a> {
             }
             Plan::AnyBit { mask, then, otherwise } => {
                 let mut test = walk.planner.any_bit(held, mask);
-                let funcs = walk.planner.funcs();
+                let funcs = &walk.planner.funcs;
                 if pending.is_none() && funcs.is_exit(then) && funcs.is_exit(otherwise) {
                     test = test.forgetting();
                 }
@@ -357,7 +357,7 @@ impl<'a> Lowering<'a> {
         kept: u32,
         pending: Option<&Pending<'_>>,
     ) -> Result<CodeId> {
-        let word = walk.planner.word();
+        let word = walk.planner.word;
         let After { held, reload } = walk.planner.after_test((func, held), kept);
         let next = self.follow_plan(walk, (func, held), pending)?;
         if reload == 0 {
@@ -375,7 +375,7 @@ impl<'a> Lowering<'a> {
 
     /// The code of a pending continuation where A holds the bits `held`.
     fn resume(&mut self, walk: &mut Walk, held: u32, pending: &Pending<'_>) -> Result<CodeId> {
-        let (word, mask) = (walk.planner.word(), pending.mask);
+        let (word, mask) = (walk.planner.word, pending.mask);
         let next = self.follow_plan(walk, (pending.then, mask), pending.outer)?;
         let again = mask & !held != 0;
         let held = Held { word, mask: if again { u32::MAX } else { held } };

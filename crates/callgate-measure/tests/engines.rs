@@ -61,7 +61,8 @@ fn stacked_engines_return_the_kernels_verdict() -> TestResult {
             .step_by(97)
             .collect();
         for &kind in EngineKind::ALL {
-            let engine = Stack::of_kind(kind, programs, endian).unwrap();
+            let engines = programs.iter().map(|program| kind.seccomp(program, endian).unwrap());
+            let engine = Stack::new(engines);
             for data in &syscalls {
                 assert_eq!(engine.verdict(data), meaning.run(data), "{kind}: {data:x?}");
             }

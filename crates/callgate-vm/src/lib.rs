@@ -46,15 +46,13 @@ mod flow;
 mod jit;
 mod kind;
 mod reference;
-mod stack;
 
 pub use cached::{CACHED_NUMBERS, Cached};
 pub use decoded::Decoded;
-pub use engine::{EngineError, PacketEngine, SeccompEngine};
+pub use engine::{EngineError, PacketEngine, SeccompEngine, Stack};
 pub use jit::Jit;
 pub use kind::{EngineKind, SelectedEngine, UsePacket, UseSeccomp};
 pub use reference::Reference;
-pub use stack::Stack;
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

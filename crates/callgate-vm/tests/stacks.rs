@@ -22,7 +22,8 @@ fn check(programs: &[&Program], rng: &mut Rng) {
     let meaning = stack::Stack::new(filters).unwrap();
     let syscalls = syscalls(programs, rng);
     for &kind in EngineKind::ALL {
-        let engine = Stack::of_kind(kind, programs, endian).unwrap();
+        let engines = programs.iter().map(|program| kind.seccomp(program, endian).unwrap());
+        let engine = Stack::new(engines);
         for data in &syscalls {
             assert_eq!(engine.verdict(data), meaning.run(data), "{kind}: {data:x?}");
         }

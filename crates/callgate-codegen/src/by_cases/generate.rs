@@ -5,13 +5,13 @@ use callgate_core::{Arch, Cases, Layout, NumberInterval, Op, SectionCases, Verdi
 
 use super::lists::Lists;
 use super::short::short_program;
-use crate::code::{Code, CodeId, Graph, Held};
+use crate::code::{CodeId, Graph, Held};
 use crate::cost::{Aim, Model};
 use crate::dispatch::{Exits, FREQUENT, Settings, dispatch};
-use crate::layout::{Frequencies, Program, lay_out};
+use crate::layout::{Program, lay_out};
 use crate::query::Interval;
 use crate::weights::{Alike, WeightedSyscall, Weights, shares_of_alike};
-use crate::{Instructions, Result, native};
+use crate::{Instructions, Result};
 
 /// A program for cases, with [`Aim::Quick`]; `None` if they need too much code. The program may be longer than the kernel
 /// accepts.
@@ -43,7 +43,7 @@ fn with_graph(
     let alike = weights.resolve_alike(arches, |token| intervals(cases, token));
     let syscalls: Vec<WeightedSyscall> = alike.iter().map(|alike| alike.first).collect();
     let shares = shares_of_alike(&syscalls, |at| alike[at].count, model);
-    let mut by_cases = ByCases { lists: Lists::new(cases, instructions), instructions };
+    let mut lists = Lists::new(cases, instructions);
     let (mut codes, mut weights) = (Vec::with_capacity(cases.sections().len()), Vec::new());
     let mut at = 0;
     for of_token in alike.chunk_by(|a, b| a.first.token == b.first.token) {
@@ -52,21 +52,18 @@ fn with_graph(
         let token = of_token.first().map(|alike| alike.first.token)?;
         let section = cases.sections().iter().find(|section| section.token == token)?;
         let by_number = by_number(of_token, shares_of_token);
-        codes.push((token, by_cases.section(section, by_number)?));
+        codes.push((token, lists.section(section, by_number)?));
         weights.push((token, shares_of_token.iter().sum()));
     }
     if codes.len() != cases.sections().len() {
         return None;
     }
-    let entry = by_cases.arches(&codes, weights, cases.bad_arch())?;
+    let entry = lists.arches(&codes, weights, cases.bad_arch())?;
     // The layout needs their memory.
     drop(alike);
-    let graph = by_cases.lists.into_graph();
-    let layout = Layout::Seccomp;
-    let frequencies = Frequencies::new(&graph, entry, layout, (&syscalls, &shares));
-    let kernel = native::kernel(syscalls.first().map_or(0, |syscall| syscall.token));
-    let input = (layout, cases.endian());
-    let program = lay_out(&graph, entry, &frequencies, kernel, input, Aim::Quick);
+    let graph = lists.into_graph();
+    let input = (Layout::Seccomp, cases.endian());
+    let program = lay_out(&graph, entry, (&syscalls, &shares), input, Aim::Quick);
     let is_allowed = program.insns.iter().all(|insn| instructions.allows(insn.op));
     is_allowed.then_some(program)
 }
@@ -102,18 +99,13 @@ fn by_number(alike: &[Alike], shares: &[f64]) -> Vec<(u32, f64)> {
     weights
 }
 
-struct ByCases<'c> {
-    lists: Lists<'c>,
-    instructions: Instructions,
-}
-
-impl ByCases<'_> {
+impl Lists<'_> {
     /// The code of the numbers of an arch.
     fn section(&mut self, section: &SectionCases, weights: Vec<(u32, f64)>) -> Option<CodeId> {
         // The exits are the lists.
         let mut codes = vec![None; section.intervals.iter().map(|one| one.list + 1).max()?];
         for NumberInterval { list, .. } in &section.intervals {
-            codes[*list] = Some(self.lists.code(*list)?);
+            codes[*list] = Some(self.code(*list)?);
         }
         let intervals = section.intervals.iter().map(|NumberInterval { first, last, list }| {
             Interval { first: *first, last: *last, then: *list }
@@ -129,11 +121,10 @@ impl ByCases<'_> {
         weights: Vec<(u32, f64)>,
         bad_arch: Verdict,
     ) -> Option<CodeId> {
-        let otherwise = self.lists.graph.ret(bad_arch);
+        let otherwise = self.graph.ret(bad_arch);
         if let [(token, then)] = *arches {
-            let held = Held::whole(Word::ARCH);
-            let test = Code::Branch { held, op: Op::JeqK, k: token, then, otherwise };
-            let code = self.lists.graph.add(test);
+            let whole = Held::whole(Word::ARCH);
+            let code = self.graph.branch(whole, Op::JeqK, token, then, otherwise);
             return Some(self.loaded(Word::ARCH, code));
         }
         let mut codes = vec![Some(otherwise)];
@@ -160,20 +151,11 @@ impl ByCases<'_> {
         codes: Vec<Option<CodeId>>,
         weights: Vec<(u32, f64)>,
     ) -> Option<CodeId> {
-        let (graph, instructions) = (&mut self.lists.graph, self.instructions);
+        let (graph, instructions) = (&mut self.graph, self.instructions);
         let settings = Settings { aim: Aim::Quick, instructions, layout: Layout::Seccomp };
         let code =
             dispatch(&mut Codes { graph, codes }, settings, word, intervals, weights).ok()?;
         Some(self.loaded(word, code))
-    }
-
-    /// Code that needs a word in A, and loads it.
-    fn loaded(&mut self, word: Word, code: CodeId) -> CodeId {
-        match self.lists.graph.get(code) {
-            // All values of the word have the same code.
-            Code::Return(_) | Code::Load { .. } => code,
-            _ => self.lists.graph.load(word, code),
-        }
     }
 }
 

@@ -4,8 +4,7 @@ use callgate_core::{Cases, Clause, Literal, Op, Verdict, Word, WordTest};
 use rustc_hash::FxHashMap as HashMap;
 
 use crate::Instructions;
-use crate::any_bit::AnyBit;
-use crate::code::{Code, CodeId, Graph, Held};
+use crate::code::{AnyBit, Code, CodeId, Graph, Held};
 use crate::cost::Aim;
 use crate::query::Interval;
 use crate::tree::{Price, WeightedInterval, search_tree, tree_code};
@@ -20,7 +19,7 @@ const MAX_REMAINING: usize = 1 << 15;
 pub(super) struct Lists<'c> {
     cases: &'c Cases,
     pub(super) graph: Graph,
-    instructions: Instructions,
+    pub(super) instructions: Instructions,
     price: Price,
     literals: Literals,
     /// The code of lists; with `true`, where A holds the first word that the code tests.
@@ -50,6 +49,15 @@ impl<'c> Lists<'c> {
     /// The code graph, without everything else.
     pub(super) fn into_graph(self) -> Graph {
         self.graph
+    }
+
+    /// Code that needs a word in A, and loads it.
+    pub(super) fn loaded(&mut self, word: Word, next: CodeId) -> CodeId {
+        match self.graph.get(next) {
+            // All values of the word have the same code.
+            Code::Return(_) | Code::Load { .. } => next,
+            _ => self.graph.load(word, next),
+        }
     }
 
     /// The code of a list of the cases; `None` if that is too much.
@@ -93,12 +101,7 @@ impl<'c> Lists<'c> {
             true => self.over_values(&list, word, depth)?,
             false => self.over_test(&list, word, depth)?,
         };
-        let code = match self.graph.get(next) {
-            // All values of the word have the same code.
-            Code::Return(_) | Code::Load { .. } => next,
-            _ if is_held => next,
-            _ => self.graph.load(word, next),
-        };
+        let code = if is_held { next } else { self.loaded(word, next) };
         self.codes.insert((list, is_held), code);
         Some(code)
     }

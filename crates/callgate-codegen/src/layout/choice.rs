@@ -8,13 +8,13 @@
 //!
 //! Last, shared code that is reached by a frequent trampoline is copied, if the instructions are worth their price.
 
-use super::forms::Forms;
 use super::frequencies::{Counts, Edge, Frequencies};
 use super::order::{Neighbours, Preferences, postorder, returns};
-use super::writer::{Copies, Emitted, Program, write};
+use super::writer::{Copies, Emitted, Program, Setting};
 use crate::Aim;
 use crate::code::{Code, CodeId, Graph};
-use crate::native::Kernel;
+use crate::native;
+use crate::weights::WeightedSyscall;
 use callgate_core::{Endian, Layout, MAX_INSNS};
 
 /// The maximum number of orders that are tried for branches.
@@ -36,21 +36,19 @@ const NATIVE: f64 = 2.0;
 /// The maximum number of nodes in a copy, from its first one to a branch.
 const MAX_COPIED: usize = 4;
 
-/// The instructions of the code graph from `root`. `input` is the layout of the structure with the loaded words, and the byte
+/// The instructions of the code graph from `root` under syscalls with these [shares](crate::weights::shares). `input` is the layout of the structure with the loaded words, and the byte
 /// order of the machine.
 pub(crate) fn lay_out(
     graph: &Graph,
     root: CodeId,
-    frequencies: &Frequencies,
-    kernel: &Kernel,
+    (syscalls, shares): (&[WeightedSyscall], &[f64]),
     input: (Layout, Endian),
     aim: Aim,
 ) -> Program {
-    let forms = Forms::new(graph, &frequencies.all, kernel);
-    let with_copies = |order: &[CodeId], copies: &Copies| {
-        write(graph, order, copies, frequencies, (kernel, &forms), input)
-    };
-    let attempt = |order: &[CodeId]| with_copies(order, &Copies::default());
+    let frequencies = &Frequencies::new(graph, root, input.0, (syscalls, shares));
+    let kernel = native::kernel(syscalls.first().map_or(0, |syscall| syscall.token));
+    let setting = Setting::new(graph, frequencies, kernel, input);
+    let attempt = |order: &[CodeId]| setting.write(order, &Copies::default());
     let order_of =
         |counts: &Counts, preferences: &Preferences| postorder(graph, root, counts, preferences);
     let (mut counts, mut chosen) = (&frequencies.weighted, Preferences::default());
@@ -101,7 +99,7 @@ pub(crate) fn lay_out(
         for (_, edge) in edges.into_iter().take(MAX_COPIES) {
             let before = which(&mut copies).len();
             which(&mut copies).extend(copied(graph, edge));
-            let emitted = with_copies(&order, &copies);
+            let emitted = setting.write(&order, &copies);
             let is_short = emitted.program.insns.len() <= MAX_INSNS;
             if is_short && emitted.cost(price, native) < best.cost(price, native) {
                 *best = emitted;
@@ -167,8 +165,6 @@ impl Emitted {
 mod tests {
     use super::*;
     use crate::code::{Code, Held};
-    use crate::native;
-    use crate::weights::WeightedSyscall;
     use callgate_core::{Arch, Insn, Op, Verdict, Word};
 
     /// A frequent syscall and a rare one share the check of a high half: the check follows the frequent one.
@@ -202,16 +198,8 @@ mod tests {
             weight,
             always_allowed: false,
         });
-        let frequencies = Frequencies::new(&graph, root, Layout::Seccomp, (&syscalls, &[0.1, 0.9]));
-        let kernel = native::kernel(Arch::X86_64.token());
-        let program = lay_out(
-            &graph,
-            root,
-            &frequencies,
-            kernel,
-            (Layout::Seccomp, Endian::Little),
-            Aim::Size,
-        );
+        let input = (Layout::Seccomp, Endian::Little);
+        let program = lay_out(&graph, root, (&syscalls, &[0.1, 0.9]), input, Aim::Size);
         let low = Insn::new(Op::LdWordAbs, low.offset(Endian::Little));
         let expected = [
             Insn::new(Op::LdWordAbs, 0),
@@ -253,12 +241,8 @@ mod tests {
             weight: 1.0,
             always_allowed: false,
         });
-        let frequencies = Frequencies::new(&graph, root, Layout::Seccomp, (&syscalls, &[0.5, 0.5]));
-        let kernel = native::kernel(Arch::X86_64.token());
-        let insns = |aim: Aim| {
-            lay_out(&graph, root, &frequencies, kernel, (Layout::Seccomp, Endian::Little), aim)
-                .insns
-        };
+        let input = (Layout::Seccomp, Endian::Little);
+        let insns = |aim| lay_out(&graph, root, (&syscalls, &[0.5, 0.5]), input, aim).insns;
         let jumps = |insns: &[Insn]| insns.iter().filter(|insn| insn.op == Op::Ja).count();
         let (copied, shared) = (insns(Aim::Speed), insns(Aim::Size));
         assert_eq!((copied.len(), jumps(&copied)), (12, 0), "{copied:?}");

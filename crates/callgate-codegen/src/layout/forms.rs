@@ -20,7 +20,7 @@ pub(super) struct Forms(Vec<Option<Branch>>);
 /// The forms of one branch: the given one, and another instruction that does the same, if there is one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Branch {
-    given: Form,
+    pub(super) given: Form,
     other: Option<Form>,
 }
 
@@ -78,11 +78,6 @@ impl Branch {
             }
             _ => &self.given,
         }
-    }
-
-    /// What the given form costs.
-    pub(super) fn given_cost(&self, next: Next) -> f64 {
-        self.given.cost(next)
     }
 }
 

@@ -16,5 +16,4 @@ mod order;
 mod writer;
 
 pub(super) use choice::lay_out;
-pub(super) use frequencies::Frequencies;
 pub use writer::Program;

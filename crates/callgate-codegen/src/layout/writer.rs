@@ -54,46 +54,57 @@ pub(super) struct Saving {
     pub(super) native: f64,
 }
 
-/// The program with the nodes of the graph in the reverse of this order, and copies. `input` is the layout of the structure with the loaded words, and the byte order of the machine.
-pub(super) fn write(
-    graph: &Graph,
-    order: &[CodeId],
-    copies: &Copies,
-    frequencies: &Frequencies,
-    (kernel, forms): (&Kernel, &Forms),
+/// What all orders of a graph have in common.
+pub(super) struct Setting<'g> {
+    graph: &'g Graph,
+    frequencies: &'g Frequencies,
+    kernel: &'g Kernel,
+    forms: Forms,
+    /// The layout of the structure with the loaded words, and the byte order of the machine.
     input: (Layout, Endian),
-) -> Emitted {
-    let mut writer = Writer::new(graph, copies, frequencies, (kernel, forms), input);
-    for id in order {
-        writer.write(*id);
+}
+
+impl<'g> Setting<'g> {
+    pub(super) fn new(
+        graph: &'g Graph,
+        frequencies: &'g Frequencies,
+        kernel: &'g Kernel,
+        input: (Layout, Endian),
+    ) -> Setting<'g> {
+        let forms = Forms::new(graph, &frequencies.all, kernel);
+        Setting { graph, frequencies, kernel, forms, input }
     }
-    let native = writer.native + writer.cost_of_returns();
-    writer.written.reverse();
-    // An instruction was written at its distance from the end.
-    let last = writer.written.len().saturating_sub(1);
-    for patch in &mut writer.patches {
-        patch.insn = last - patch.insn;
-        writer.written[patch.insn].k = 0;
-    }
-    let program = Program { insns: writer.written, patches: writer.patches };
-    // Other nodes are reached, if only by `ja`, unless there is a copy.
-    let is_reached =
-        copies.are_none() && writer.returns.iter().all(|(_, reached)| reached.is_some());
-    Emitted {
-        program: if is_reached { program } else { remove_unreachable(program) },
-        trampolines: writer.trampolines,
-        native,
-        savings: writer.savings,
+
+    /// The program with the nodes of the graph in the reverse of this order, and copies.
+    pub(super) fn write(&self, order: &[CodeId], copies: &Copies) -> Emitted {
+        let mut writer = Writer::new(self, copies);
+        for id in order {
+            writer.write(*id);
+        }
+        let native = writer.native + writer.cost_of_returns();
+        writer.written.reverse();
+        // An instruction was written at its distance from the end.
+        let last = writer.written.len().saturating_sub(1);
+        for patch in &mut writer.patches {
+            patch.insn = last - patch.insn;
+            writer.written[patch.insn].k = 0;
+        }
+        let program = Program { insns: writer.written, patches: writer.patches };
+        // Other nodes are reached, if only by `ja`, unless there is a copy.
+        let is_reached =
+            copies.are_none() && writer.returns.iter().all(|(_, reached)| reached.is_some());
+        Emitted {
+            program: if is_reached { program } else { remove_unreachable(program) },
+            trampolines: writer.trampolines,
+            native,
+            savings: writer.savings,
+        }
     }
 }
 
 struct Writer<'g> {
-    graph: &'g Graph,
+    of: &'g Setting<'g>,
     copies: &'g Copies,
-    frequencies: &'g Frequencies,
-    kernel: &'g Kernel,
-    input: (Layout, Endian),
-    forms: &'g Forms,
     /// While a copy is being written, the share of the syscalls that it takes from the node that is copied.
     copying: Option<f64>,
     /// Per branch, what the first one written costs.
@@ -114,36 +125,27 @@ struct Writer<'g> {
 }
 
 impl<'g> Writer<'g> {
-    fn new(
-        graph: &'g Graph,
-        copies: &'g Copies,
-        frequencies: &'g Frequencies,
-        (kernel, forms): (&'g Kernel, &'g Forms),
-        input: (Layout, Endian),
-    ) -> Writer<'g> {
+    fn new(of: &'g Setting<'g>, copies: &'g Copies) -> Writer<'g> {
+        let nodes = of.graph.len();
         Writer {
-            graph,
+            of,
             copies,
-            frequencies,
-            kernel,
-            input,
-            forms,
             copying: None,
-            costs: vec![0.0; graph.len()],
-            written: Vec::with_capacity(graph.len() + 16),
+            costs: vec![0.0; nodes],
+            written: Vec::with_capacity(nodes + 16),
             patches: Vec::new(),
-            home: vec![0; graph.len()],
-            nearest: vec![0; graph.len()],
+            home: vec![0; nodes],
+            nearest: vec![0; nodes],
             returns: Vec::new(),
             trampolines: Vec::new(),
             native: 0.0,
-            savings: Vec::with_capacity(graph.len()),
+            savings: Vec::with_capacity(nodes),
         }
     }
 
     /// Emits a node. The depth of the recursion by copies is that of the edges in `copies`.
     fn write(&mut self, id: CodeId) {
-        let insn = match self.graph.get(id) {
+        let insn = match self.of.graph.get(id) {
             Code::Return(verdict) => {
                 self.returns.push((self.written.len() + 1, None));
                 Insn::new(Op::RetK, verdict.0)
@@ -151,7 +153,7 @@ impl<'g> Writer<'g> {
             Code::Load { word, next } => {
                 self.fall_into(id, next);
                 // Every word of a graph has a place; no program loads from the other offset.
-                let (layout, endian) = self.input;
+                let (layout, endian) = self.of.input;
                 let offset = layout.place(word, endian).map_or(u32::MAX, |place| place.offset);
                 Insn::new(Op::LdWordAbs, offset)
             }
@@ -191,7 +193,7 @@ impl<'g> Writer<'g> {
             sides = [then, otherwise].map(|target| self.distance(target).min(MAX_DISPLACEMENT));
         }
         let next = Next::of(sides[0], sides[1]);
-        let forms = self.forms;
+        let forms = &self.of.forms;
         // Every branch has a form; no program contains the other instruction.
         let Some(branch) = forms.of(id) else { return Insn::new(Op::Ja, u32::MAX) };
         let form = branch.cheapest(next);
@@ -207,7 +209,7 @@ impl<'g> Writer<'g> {
             }
         }
         let [all, weighted] =
-            [&self.frequencies.all, &self.frequencies.weighted].map(|of| of.edges(id));
+            [&self.of.frequencies.all, &self.of.frequencies.weighted].map(|of| of.edges(id));
         self.follow(then, all[0], weighted[0]);
         self.follow(otherwise, all[1], weighted[1]);
         insn
@@ -239,7 +241,7 @@ impl<'g> Writer<'g> {
     /// Adds what a branch of this cost would save with another next side.
     fn add_savings(&mut self, id: CodeId, cost: f64, branch: &Branch, sides: [CodeId; 2]) {
         for (next, target) in [Next::True, Next::False].into_iter().zip(sides) {
-            let native = cost - branch.given_cost(next);
+            let native = cost - branch.given.cost(next);
             if native > 0.0 {
                 self.savings.push(Saving { branch: id, next: target, native });
             }
@@ -252,7 +254,7 @@ impl<'g> Writer<'g> {
         let share = self.copying.unwrap_or(1.0);
         let (all, weighted) = (share * all, share * weighted);
         let nearest = self.nearest[target.0 as usize];
-        if let Code::Return(_) = self.graph.get(target) {
+        if let Code::Return(_) = self.of.graph.get(target) {
             let found = self.returns.iter_mut().rev().find(|(position, _)| *position == nearest);
             if let Some((_, reached)) = found {
                 *reached.get_or_insert(0.0) += all;
@@ -262,14 +264,14 @@ impl<'g> Writer<'g> {
             if let Some(jump) = jumps.find(|jump| jump.position == nearest) {
                 jump.executed += weighted;
             }
-            self.native += all * (f64::from(self.kernel.ja) + TAKEN);
+            self.native += all * (f64::from(self.of.kernel.ja) + TAKEN);
         }
     }
 
     /// The further cost of all returns but the cheapest.
     fn cost_of_returns(&self) -> f64 {
         let reached: Vec<f64> = self.returns.iter().filter_map(|(_, reached)| *reached).collect();
-        let [first, between, last] = self.kernel.returns.map(f64::from);
+        let [first, between, last] = self.of.kernel.returns.map(f64::from);
         // The last one was written first.
         let Some((last_reached, others)) = reached.split_first() else { return 0.0 };
         let Some((first_reached, others)) = others.split_last() else { return 0.0 };
@@ -286,15 +288,15 @@ impl<'g> Writer<'g> {
         if self.distance(next) > 0 {
             self.trampoline((id, next));
         }
-        let Frequencies { all, weighted } = self.frequencies;
+        let Frequencies { all, weighted } = self.of.frequencies;
         self.follow(next, all.reached(id), weighted.reached(id));
     }
 
     /// The share of the syscalls at the second node that come from the first one.
     fn share(&self, edge: Edge) -> f64 {
-        let all = &self.frequencies.all;
+        let all = &self.of.frequencies.all;
         let reached = all.reached(edge.1);
-        if reached > 0.0 { all.edge(self.graph, edge) / reached } else { 0.0 }
+        if reached > 0.0 { all.edge(self.of.graph, edge) / reached } else { 0.0 }
     }
 
     /// Emits a copy of a return, or of a node that is to be copied, or a jump to the node.
@@ -308,7 +310,7 @@ impl<'g> Writer<'g> {
             self.copying = outer;
             return;
         }
-        let insn = match self.graph.get(to) {
+        let insn = match self.of.graph.get(to) {
             Code::Return(verdict) => {
                 self.returns.push((self.written.len() + 1, None));
                 Insn::new(Op::RetK, verdict.0)
@@ -404,23 +406,15 @@ mod tests {
         Frequencies::new(graph, root, Layout::Seccomp, (&[syscall], &[1.0]))
     }
 
-    fn forms(graph: &Graph, frequencies: &Frequencies) -> Forms {
-        Forms::new(graph, &frequencies.all, kernel())
+    fn setting<'g>(graph: &'g Graph, frequencies: &'g Frequencies) -> Setting<'g> {
+        Setting::new(graph, frequencies, kernel(), (Layout::Seccomp, Endian::Little))
     }
 
     const NO_COPIES: &Copies = &Copies { for_trampolines: Vec::new(), for_branches: Vec::new() };
 
-    fn writer<'g>(
-        graph: &'g Graph,
-        (frequencies, forms): (&'g Frequencies, &'g Forms),
-        written: usize,
-        home: Vec<usize>,
-    ) -> Writer<'g> {
-        let input = (Layout::Seccomp, Endian::Little);
+    fn writer<'g>(of: &'g Setting<'g>, written: usize, home: Vec<usize>) -> Writer<'g> {
         let written = vec![Insn::new(Op::Ja, 0); written];
-        let nearest = home.clone();
-        let new = Writer::new(graph, NO_COPIES, frequencies, (kernel(), forms), input);
-        Writer { written, home, nearest, ..new }
+        Writer { written, nearest: home.clone(), home, ..Writer::new(of, NO_COPIES) }
     }
 
     /// A branch with targets at these displacements: its number of trampolines, and its displacements.
@@ -432,8 +426,8 @@ mod tests {
         let frequencies = frequencies(&graph, id);
         let written = then.max(otherwise) + 1;
         let home = vec![written - then, written - otherwise, 0];
-        let forms = forms(&graph, &frequencies);
-        let mut writer = writer(&graph, (&frequencies, &forms), written, home);
+        let setting = setting(&graph, &frequencies);
+        let mut writer = writer(&setting, written, home);
         let insn = writer.branch(id, a, b);
         let copies = writer.written.len() - written;
         let lands = |distance: u8| writer.written[writer.written.len() - 1 - usize::from(distance)];
@@ -470,8 +464,8 @@ mod tests {
         let root = graph.load(Word::IP_LOW, id);
         let frequencies = frequencies(&graph, root);
         let home = vec![5, 10 - near, 0, 0];
-        let forms = forms(&graph, &frequencies);
-        writer(&graph, (&frequencies, &forms), 10, home).branch(id, rare, frequent)
+        let setting = setting(&graph, &frequencies);
+        writer(&setting, 10, home).branch(id, rare, frequent)
     }
 
     #[test]
@@ -499,8 +493,8 @@ mod tests {
         let (op, symbol, half) = (Op::JgeK, Symbol::new(0), Half::Low);
         let id = graph.add(Code::Compare { held: HELD, op, symbol, half, then: a, otherwise: b });
         let frequencies = frequencies(&graph, id);
-        let forms = forms(&graph, &frequencies);
-        let mut writer = writer(&graph, (&frequencies, &forms), 10, vec![5, 10, 0]);
+        let setting = setting(&graph, &frequencies);
+        let mut writer = writer(&setting, 10, vec![5, 10, 0]);
         let insn = writer.branch(id, a, b);
         assert_eq!(insn, Insn::branch(Op::JgeK, VARIABLE, 5, 0));
     }
@@ -516,9 +510,9 @@ mod tests {
         let frequencies = frequencies(&graph, root);
         let ends = if frequent_first { [rare, frequent] } else { [frequent, rare] };
         let order = [&ends[..], &[id, root]].concat();
-        let forms = Forms::new(&graph, &frequencies.all, kernel);
-        let mut writer = writer(&graph, (&frequencies, &forms), 0, vec![0; 4]);
-        writer.kernel = kernel;
+        let input = (Layout::Seccomp, Endian::Little);
+        let setting = Setting::new(&graph, &frequencies, kernel, input);
+        let mut writer = writer(&setting, 0, vec![0; 4]);
         order.iter().for_each(|id| writer.write(*id));
         writer.cost_of_returns()
     }
@@ -550,12 +544,9 @@ mod tests {
         let test = graph.branch(HELD, op, k, other, only);
         let root = graph.load(Word::IP_LOW, test);
         let frequencies = frequencies(&graph, root);
-        let forms = forms(&graph, &frequencies);
+        let setting = setting(&graph, &frequencies);
         let order = [deny, allow, only_check, only, other_check, other, test, root];
-        let insns = |copies: &Copies| {
-            let input = (Layout::Seccomp, Endian::Little);
-            write(&graph, &order, copies, &frequencies, (kernel(), &forms), input).program.insns
-        };
+        let insns = |copies: &Copies| setting.write(&order, copies).program.insns;
         let for_branches = vec![(test, only), (only, only_check)];
         let copied = insns(&Copies { for_branches, ..Copies::default() });
         assert_eq!((copied.len(), insns(NO_COPIES).len()), (8, 8), "{copied:?}");

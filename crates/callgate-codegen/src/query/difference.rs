@@ -77,39 +77,24 @@ type Pair = (u32, u32, Func, Func);
 /// The intervals of a word in which two functions differ, with the exits of both. If there are too many intervals, a
 /// single value.
 fn pairs(store: &Store, a: Func, b: Func, word: Word) -> Result<Vec<Pair>> {
-    let (intervals_a, intervals_b) = match (
-        partition(store, a, word, MAX_INTERVALS),
-        partition(store, b, word, MAX_INTERVALS),
-    ) {
-        (Some(a), Some(b)) => (a, b),
-        _ => {
-            let witness = store.witness(a, b, SeccompData::default())?;
-            let value = witness.map(|data| data.word(word));
-            let pair = value
-                .map(|v| (v, v, store.follow(a, word, v), store.follow(b, word, v)))
-                .filter(|(.., a, b)| a != b)
-                .into_iter()
-                .collect();
-            return Ok(pair);
-        }
+    let intervals = |func| partition(store, func, word, MAX_INTERVALS);
+    let (Some(of_a), Some(of_b)) = (intervals(a), intervals(b)) else {
+        let witness = store.witness(a, b, SeccompData::default())?;
+        let value = witness.map(|data| data.word(word));
+        let pair = value.map(|v| (v, v, store.follow(a, word, v), store.follow(b, word, v)));
+        return Ok(pair.filter(|(.., a, b)| a != b).into_iter().collect());
     };
     let mut pairs = Vec::new();
-    let (mut intervals_a, mut intervals_b) =
-        (intervals_a.into_iter().peekable(), intervals_b.into_iter().peekable());
+    let (mut of_a, mut of_b) = (of_a.into_iter().peekable(), of_b.into_iter().peekable());
     let mut first = 0;
-    while let (Some(interval_a), Some(interval_b)) = (intervals_a.peek(), intervals_b.peek()) {
-        let last = interval_a.last.min(interval_b.last);
-        if interval_a.then != interval_b.then {
-            pairs.push((first, last, interval_a.then, interval_b.then));
+    while let (Some(own), Some(other)) = (of_a.peek().copied(), of_b.peek().copied()) {
+        let last = own.last.min(other.last);
+        if own.then != other.then {
+            pairs.push((first, last, own.then, other.then));
         }
         first = last.wrapping_add(1);
-        let (end_a, end_b) = (interval_a.last == last, interval_b.last == last);
-        if end_a {
-            intervals_a.next();
-        }
-        if end_b {
-            intervals_b.next();
-        }
+        of_a.next_if(|interval| interval.last == last);
+        of_b.next_if(|interval| interval.last == last);
     }
     Ok(pairs)
 }

@@ -24,7 +24,9 @@ pub(crate) struct WordGraph {
     nodes: Vec<WordNode>,
     numbers: HashMap<Func, usize>,
     words: [WordNodes; Word::COUNT],
-    insns: usize,
+    /// A lower bound of the instructions in the order of the diagram: a load and a test for each function of a word, and
+    /// one more test for each further exit.
+    pub(crate) insns: usize,
 }
 
 struct WordNode {
@@ -81,12 +83,6 @@ impl WordGraph {
             self.nodes.push(WordNode { func, word, exits: Vec::new(), by_atom: Vec::new() });
             self.nodes.len() - 1
         })
-    }
-
-    /// A lower bound of the instructions in the order of the diagram: a load and a test for each function of a word, and
-    /// one more test for each further exit.
-    pub(crate) fn insns(&self) -> usize {
-        self.insns
     }
 
     /// The words that several functions test first. Another one determines nothing about the others.
@@ -330,7 +326,7 @@ mod tests {
                 assert_eq!(insns, Some(expected));
                 let too_many = graph.insns_with_first(&mut store, word, |n| n >= expected).unwrap();
                 assert_eq!(too_many, None);
-                fewer += usize::from(expected < graph.insns());
+                fewer += usize::from(expected < graph.insns);
             }
         }
         assert!(fewer > 10, "{fewer}");

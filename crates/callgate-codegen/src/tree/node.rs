@@ -5,8 +5,7 @@ use callgate_core::diagram::Split;
 
 use super::price::Price;
 use crate::Instructions;
-use crate::any_bit::AnyBit;
-use crate::code::{Code, CodeId, Graph, Held};
+use crate::code::{AnyBit, Code, CodeId, Graph, Held};
 
 /// An interval of values that have the same class.
 #[derive(Clone, Copy, Debug, PartialEq)]

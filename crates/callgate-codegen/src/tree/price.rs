@@ -1,7 +1,7 @@
 //! Prices of tests, and the limits of the search for trees.
 
 use crate::Instructions;
-use crate::any_bit::AnyBit;
+use crate::code::AnyBit;
 use crate::cost::Aim;
 
 /// The maximum number of intervals of an argument whose tree is searched for in little time.
@@ -61,16 +61,8 @@ impl Price {
             Aim::Speed | Aim::Quick => (1.0, 8, 64),
             Aim::Size => (aim.size_price(), 1024, 96),
         };
-        Price {
-            size,
-            masks: true,
-            mask_insns: AnyBit::max_insns(instructions),
-            masks_after_singles: false,
-            bitset_tests: instructions.allows_bitset_tests(),
-            chain,
-            whole,
-            near: 5,
-            is_quick: aim == Aim::Quick,
-        }
+        let bitset_tests = instructions.allows_bitset_tests();
+        let price = Price::of_number(aim, instructions);
+        Price { size, masks_after_singles: false, bitset_tests, chain, whole, ..price }
     }
 }

@@ -15,12 +15,95 @@ use callgate_core::diagram::Split;
 
 use super::chain::ChainBound;
 use super::holes::{HoledRanges, Holes, Range, Ranks};
-use super::masks;
-use super::masks::{MAX_MASKED, MaskBound, MaskBounds};
+use super::masks::{self, MAX_MASKED, MaskClasses};
 use super::node::{MAX_BITSET, Node, Tree, WeightedInterval, bitset_cost};
 use super::plain_costs::PlainCosts;
 use super::price::Price;
 use super::subsets::{Subset, SubsetSearch};
+
+/// Makes a sum of costs a lower bound despite rounding, so that of equal trees the same one is chosen.
+pub(super) const ROUNDED_DOWN: f64 = 1.0 - 1e-9;
+
+/// The minimum share of the weight with which a single value is tested for equality before an order test. Below it,
+/// a split is cheaper.
+const HEAVY: f64 = 0.2;
+
+/// The same in a range whose order tests are only tried at some intervals: there, it would mostly save nothing.
+const HEAVY_AMONG_MANY: f64 = 0.34;
+
+/// The minimum share of a search over `intervals`, in which order tests are tried before `starts` of them.
+fn heavy(starts: usize, intervals: usize) -> f64 {
+    if starts == intervals { HEAVY } else { HEAVY_AMONG_MANY }
+}
+
+/// By which share a bound of ranges with holes is raised, because the bound from their pieces is not rigorous.
+const SLACK: f64 = 0.1;
+
+/// A bound above which a range with holes is not solved.
+pub(super) fn above(bound: f64) -> f64 {
+    bound + bound.abs() * SLACK
+}
+
+/// A compact form, because there is one per range. Intervals are relative to the first one of the range, which has at
+/// most [`Price::whole`] intervals.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Choice {
+    Leaf,
+    Exact,
+    /// The cheapest order test of a range without holes.
+    CheapestSplit,
+    /// An order test; the upper part begins with this interval.
+    Split(u16),
+    /// An equality test of this interval.
+    Equal(u16),
+    Chain,
+    Masked,
+    Bitset,
+}
+
+pub(super) struct RangeSearch {
+    pub(super) intervals: Rc<[WeightedInterval]>,
+    pub(super) price: Price,
+    /// The intervals at which order tests may split ranges, and the first one.
+    pub(super) starts: Rc<[usize]>,
+    /// The minimum share of the weight of a single value that is tested for equality first.
+    pub(super) heavy: f64,
+    pub(super) exact: SubsetSearch,
+    /// Per interval, the sum of the weights before it.
+    pub(super) before: Vec<f64>,
+    /// For ranges without holes, the choices by `low * n + high`.
+    pub(super) choices: Vec<Choice>,
+    pub(super) costs: PlainCosts,
+    /// Per interval, the last interval of the longest chain from there.
+    chain_end: Vec<usize>,
+    pub(super) ends: Vec<End>,
+    /// Per interval, the bound of the longest range from there in which a mask was searched for.
+    mask_bounds: Vec<MaskBound>,
+    /// Per interval, the two classes that a mask may separate from there up to the current end.
+    mask_classes: Vec<MaskClasses>,
+    /// Per interval, the first one from there that is not a single value.
+    pub(super) first_wide: Vec<usize>,
+    /// The single values, the heaviest first.
+    pub(super) ranks: Ranks,
+    /// The solutions of ranges with holes for which [`RangeSearch::exact`] has none.
+    pub(super) holed: HoledRanges<Choice>,
+}
+
+/// The minimum number of single values that are tested before a mask which separates two classes.
+#[derive(Clone, Copy, Default)]
+struct MaskBound {
+    classes: [usize; 2],
+    singles: u32,
+}
+
+/// What is known of the intervals from one on up to a current end.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    /// The interval after the end.
+    pub(super) next: usize,
+    /// A bound of the cost of a chain.
+    pub(super) chain: ChainBound,
+}
 
 impl RangeSearch {
     /// The solutions of all ranges that begin and end at `starts`, or end last.
@@ -44,8 +127,9 @@ impl RangeSearch {
             choices: vec![Choice::CheapestSplit; starts.len() * starts.len()],
             costs: PlainCosts::new(starts, n),
             chain_end: chain_ends(&intervals, price),
-            ends: (0..n).map(End::new).collect(),
-            masks: MaskBounds::new(n),
+            ends: (0..n).map(|next| End { next, chain: ChainBound::default() }).collect(),
+            mask_bounds: vec![MaskBound::default(); n],
+            mask_classes: vec![MaskClasses::default(); n],
             first_wide: vec![n; n],
             ranks: Ranks::new(&intervals),
             holed: HoledRanges::new(starts.len() * starts.len()),
@@ -116,7 +200,7 @@ impl RangeSearch {
                 end.chain.add(&self.intervals, low, at);
             }
             if at - low < MAX_MASKED {
-                self.masks.add(low, &self.intervals[at]);
+                self.mask_classes[low].add(&self.intervals[at]);
             }
             end.next += 1;
         }
@@ -171,139 +255,11 @@ impl RangeSearch {
         }
         best
     }
-}
 
-/// Consecutive intervals that no order test separates.
-struct Unit {
-    /// The first interval, and the one after the last.
-    low: usize,
-    end: usize,
-    /// The first value.
-    first: u32,
-    /// The sum of the weights before the unit.
-    before: f64,
-    /// The last interval of the longest chain from the first one.
-    chain_end: usize,
-    /// The largest weight of a single value; 0 without one.
-    heaviest: f64,
-}
-
-/// Per interval, the last one of the longest range from there that may be a chain.
-fn chain_ends(intervals: &[WeightedInterval], price: Price) -> Vec<usize> {
-    let n = intervals.len();
-    // From here on, the class of the first interval that is not a single value, and the first one of another class.
-    let (mut class, mut differs) = (None, n);
-    let mut next_wide = n;
-    let mut ends: Vec<usize> = Vec::with_capacity(n);
-    for (at, interval) in intervals.iter().enumerate().rev() {
-        if !interval.is_single() {
-            if class.is_some_and(|class| class != interval.class) {
-                differs = next_wide;
-            }
-            (class, next_wide) = (Some(interval.class), at);
-        }
-        ends.push(differs - 1);
-    }
-    ends.reverse();
-    // Twice the limit, because single values may have the class of the others.
-    let singles: Vec<usize> = (0..n).filter(|at| intervals[*at].is_single()).collect();
-    let mut before = 0;
-    for (at, end) in ends.iter_mut().enumerate() {
-        if let Some(beyond) = singles.get(before + 2 * price.chain) {
-            *end = (*end).min(beyond - 1);
-        }
-        before += usize::from(intervals[at].is_single());
-    }
-    ends
-}
-
-/// Makes a sum of costs a lower bound despite rounding, so that of equal trees the same one is chosen.
-pub(super) const ROUNDED_DOWN: f64 = 1.0 - 1e-9;
-
-/// The minimum share of the weight with which a single value is tested for equality before an order test. Below it,
-/// a split is cheaper.
-const HEAVY: f64 = 0.2;
-
-/// The same in a range whose order tests are only tried at some intervals: there, it would mostly save nothing.
-const HEAVY_AMONG_MANY: f64 = 0.34;
-
-/// The minimum share of a search over `intervals`, in which order tests are tried before `starts` of them.
-fn heavy(starts: usize, intervals: usize) -> f64 {
-    if starts == intervals { HEAVY } else { HEAVY_AMONG_MANY }
-}
-
-/// By which share a bound of ranges with holes is raised, because the bound from their pieces is not rigorous.
-const SLACK: f64 = 0.1;
-
-/// A bound above which a range with holes is not solved.
-pub(super) fn above(bound: f64) -> f64 {
-    bound + bound.abs() * SLACK
-}
-
-/// A compact form, because there is one per range. Intervals are relative to the first one of the range, which has at
-/// most [`Price::whole`] intervals.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Choice {
-    Leaf,
-    Exact,
-    /// The cheapest order test of a range without holes.
-    CheapestSplit,
-    /// An order test; the upper part begins with this interval.
-    Split(u16),
-    /// An equality test of this interval.
-    Equal(u16),
-    Chain,
-    Masked,
-    Bitset,
-}
-
-pub(super) struct RangeSearch {
-    pub(super) intervals: Rc<[WeightedInterval]>,
-    pub(super) price: Price,
-    /// The intervals at which order tests may split ranges, and the first one.
-    pub(super) starts: Rc<[usize]>,
-    /// The minimum share of the weight of a single value that is tested for equality first.
-    pub(super) heavy: f64,
-    pub(super) exact: SubsetSearch,
-    /// Per interval, the sum of the weights before it.
-    pub(super) before: Vec<f64>,
-    /// For ranges without holes, the choices by `low * n + high`.
-    pub(super) choices: Vec<Choice>,
-    pub(super) costs: PlainCosts,
-    /// Per interval, the last interval of the longest chain from there.
-    chain_end: Vec<usize>,
-    pub(super) ends: Vec<End>,
-    pub(super) masks: MaskBounds,
-    /// Per interval, the first one from there that is not a single value.
-    pub(super) first_wide: Vec<usize>,
-    /// The single values, the heaviest first.
-    pub(super) ranks: Ranks,
-    /// The solutions of ranges with holes for which [`RangeSearch::exact`] has none.
-    pub(super) holed: HoledRanges<Choice>,
-}
-
-/// What is known of the intervals from one on up to a current end.
-#[derive(Clone, Copy)]
-pub(super) struct End {
-    /// The interval after the end.
-    pub(super) next: usize,
-    /// A bound of the cost of a chain.
-    pub(super) chain: ChainBound,
-}
-
-impl End {
-    pub(super) fn new(low: usize) -> End {
-        End { next: low, chain: ChainBound::default() }
-    }
-}
-
-impl RangeSearch {
     pub(super) fn weight(&self, low: usize, high: usize) -> f64 {
         self.before[high + 1] - self.before[low]
     }
-}
 
-impl RangeSearch {
     /// The maximum number of single values before a mask in a range of this weight whose heaviest single value has the
     /// weight `heaviest`, such that the cost may be below a bound; `None` if even the mask alone costs more.
     fn affordable_singles(&self, weight: f64, heaviest: f64, bound: f64) -> Option<u32> {
@@ -322,12 +278,12 @@ impl RangeSearch {
         if !self.price.masks || !self.price.masks_after_singles || high - low >= MAX_MASKED {
             return None;
         }
-        let classes = self.masks.classes[low].get()?;
+        let classes = self.mask_classes[low].get()?;
         let most = self.affordable_singles(self.weight(low, high), heaviest, bound)?;
         // Parts of the range need at least as few single values.
         let same = |[a, b]: [usize; 2]| [a, b] == classes || [b, a] == classes;
         let of_part = |part: &MaskBound| if same(part.classes) { part.singles } else { 0 };
-        let least = self.masks.bounds[low..=low + 1].iter().map(of_part).max().unwrap_or(0);
+        let least = self.mask_bounds[low..=low + 1].iter().map(of_part).max().unwrap_or(0);
         let found = match least <= most {
             true => masks::mask_after_singles(&self.intervals[low..=high], classes, most),
             false => None,
@@ -336,7 +292,7 @@ impl RangeSearch {
             Some((singles, _)) => singles.count_ones(),
             None => least.max(most + 1),
         };
-        self.masks.bounds[low] = MaskBound { classes, singles };
+        self.mask_bounds[low] = MaskBound { classes, singles };
         let (cost, _) = self.before_mask(low, high, found?.0);
         Some(cost).filter(|cost| *cost < bound)
     }
@@ -357,9 +313,7 @@ impl RangeSearch {
         let cost = cost + self.price.size + rest;
         (cost + self.price.of_mask_above_comparison(rest), tested)
     }
-}
 
-impl RangeSearch {
     /// Adds the chosen tree of the whole range, and its cost.
     pub(super) fn build(&mut self, tree: &mut Tree) -> usize {
         tree.cost += self.total();
@@ -419,4 +373,48 @@ impl RangeSearch {
             Choice::Bitset => tree.bitset(&self.intervals[low..=high]),
         }
     }
+}
+
+/// Consecutive intervals that no order test separates.
+struct Unit {
+    /// The first interval, and the one after the last.
+    low: usize,
+    end: usize,
+    /// The first value.
+    first: u32,
+    /// The sum of the weights before the unit.
+    before: f64,
+    /// The last interval of the longest chain from the first one.
+    chain_end: usize,
+    /// The largest weight of a single value; 0 without one.
+    heaviest: f64,
+}
+
+/// Per interval, the last one of the longest range from there that may be a chain.
+fn chain_ends(intervals: &[WeightedInterval], price: Price) -> Vec<usize> {
+    let n = intervals.len();
+    // From here on, the class of the first interval that is not a single value, and the first one of another class.
+    let (mut class, mut differs) = (None, n);
+    let mut next_wide = n;
+    let mut ends: Vec<usize> = Vec::with_capacity(n);
+    for (at, interval) in intervals.iter().enumerate().rev() {
+        if !interval.is_single() {
+            if class.is_some_and(|class| class != interval.class) {
+                differs = next_wide;
+            }
+            (class, next_wide) = (Some(interval.class), at);
+        }
+        ends.push(differs - 1);
+    }
+    ends.reverse();
+    // Twice the limit, because single values may have the class of the others.
+    let singles: Vec<usize> = (0..n).filter(|at| intervals[*at].is_single()).collect();
+    let mut before = 0;
+    for (at, end) in ends.iter_mut().enumerate() {
+        if let Some(beyond) = singles.get(before + 2 * price.chain) {
+            *end = (*end).min(beyond - 1);
+        }
+        before += usize::from(intervals[at].is_single());
+    }
+    ends
 }

@@ -22,8 +22,7 @@ pub(crate) fn search_tree(intervals: &[WeightedInterval], price: Price) -> Tree 
         quick_tree(intervals, price, &mut tree)
     } else {
         // An exact tree of a few intervals takes less time than an estimate of more.
-        let total = intervals.iter().map(|interval| interval.weight).sum();
-        let intervals: Vec<WeightedInterval> = Rounding::of_total(total).round(intervals);
+        let intervals = rounded(intervals);
         let most = if intervals.len() <= MAX_WHOLE { MAX_STARTS } else { MAX_STARTS_OF_PART };
         let starts = starts_of(&intervals, price);
         Search { price, most, tree: &mut tree }.cut(&intervals, &starts)
@@ -150,28 +149,14 @@ fn starts_of(intervals: &[WeightedInterval], price: Price) -> Vec<usize> {
     }
 }
 
-/// The rounding of weights to multiples of a power of two, such that sums of them are exact: ranges with equal weights
-/// have equal sums, wherever they are, so that of equal trees the same one is chosen. A weight changes by at most 2^-48 of
+/// The same intervals with weights rounded to multiples of a power of two, such that sums of them are exact: ranges with equal
+/// weights have equal sums, wherever they are, so that of equal trees the same one is chosen. A weight changes by at most 2^-48 of
 /// the total.
-#[derive(Clone, Copy, Debug)]
-struct Rounding {
-    /// The least significant bit of this number is the unit.
-    large: f64,
-}
-
-impl Rounding {
-    /// For weights with this sum: that of up to 2^52 units is exact.
-    fn of_total(total: f64) -> Rounding {
-        Rounding { large: 16.0 * total }
-    }
-
-    /// The same intervals with rounded weights.
-    pub(super) fn round<T>(self, intervals: &[WeightedInterval]) -> T
-    where
-        T: FromIterator<WeightedInterval>,
-    {
-        let weight = |weight: f64| (weight + self.large) - self.large;
-        let rounded = |of: &WeightedInterval| WeightedInterval { weight: weight(of.weight), ..*of };
-        intervals.iter().map(rounded).collect()
-    }
+fn rounded(intervals: &[WeightedInterval]) -> Vec<WeightedInterval> {
+    let total: f64 = intervals.iter().map(|interval| interval.weight).sum();
+    // The least significant bit of this number is the unit. The sum of up to 2^52 units is exact.
+    let large = 16.0 * total;
+    let rounded =
+        |of: &WeightedInterval| WeightedInterval { weight: (of.weight + large) - large, ..*of };
+    intervals.iter().map(rounded).collect()
 }

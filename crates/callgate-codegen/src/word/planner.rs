@@ -1,5 +1,6 @@
 //! The search for the plan with the lowest cost.
 
+use crate::code::AnyBit;
 use callgate_core::diagram::Store;
 use callgate_core::{Layout, Word};
 use rustc_hash::FxHashMap as HashMap;
@@ -7,7 +8,6 @@ use rustc_hash::FxHashMap as HashMap;
 use super::plan::{
     After, MAX_EXITS, Plan, ProductExits, State, frequent_exits, is_scattered, partition, weighted,
 };
-use crate::any_bit::AnyBit;
 use crate::query::{Cube, Interval, Size, WordFunc, WordFuncs};
 use crate::tree::{ARGUMENT_WHOLE, MAX_INTERVALS, Price, search_tree, tree_of_pieces};
 use crate::{Aim, Instructions, Result};
@@ -46,10 +46,10 @@ impl Attempt {
 
 /// The plans for the functions of one word.
 pub(crate) struct Planner {
-    word: Word,
-    funcs: WordFuncs,
+    pub(crate) word: Word,
+    pub(crate) funcs: WordFuncs,
     instructions: Instructions,
-    price: Price,
+    pub(crate) price: Price,
     /// The cost of a test that is always executed.
     test: f64,
     /// Whether a part of a word that was overwritten may be loaded again, in two instructions. With `jset`, few tests
@@ -62,7 +62,7 @@ pub(crate) struct Planner {
     /// Lower bounds of costs.
     at_least: HashMap<State, f64>,
     /// The number of functions for which all alternatives may still be tried.
-    effort: u32,
+    pub(crate) effort: u32,
 }
 
 impl Planner {
@@ -91,24 +91,6 @@ impl Planner {
             at_least: HashMap::default(),
             effort,
         }
-    }
-
-    /// The remaining effort.
-    pub(crate) fn effort(&self) -> u32 {
-        self.effort
-    }
-
-    pub(crate) fn word(&self) -> Word {
-        self.word
-    }
-
-    pub(crate) fn price(&self) -> Price {
-        self.price
-    }
-
-    /// The functions of the word.
-    pub(crate) fn funcs(&mut self) -> &mut WordFuncs {
-        &mut self.funcs
     }
 
     /// The best plan found.

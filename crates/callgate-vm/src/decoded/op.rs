@@ -120,7 +120,7 @@ pub(super) enum Op {
     TestArch(Test),
     TestArg(u8, u8, Test),
     DenseNr(Dense),
-    // Fused pairs (`pairs`).
+    // Fused pairs (`link`).
     /// A is dead afterwards.
     TestWhole(Whole),
     /// The table if this is the arch, otherwise the target.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use callgate_bpf::random::Rng;
-use callgate_core::{Ancillary, AncillaryWord, Endian, Insn, Program, SeccompData, SocketProgram};
+use callgate_core::{Ancillary, AncillaryWord, Endian, Insn, SeccompData};
 
 use super::generate::{packet, seccomp_program, socket_program, syscall};
 use crate::engine::EngineError;
@@ -27,76 +27,64 @@ pub fn run(first_seed: u64, cases: u64, engines: &[EngineKind]) -> Result<u64, D
 /// # Errors
 /// The first difference. An engine that cannot be created counts as one.
 pub fn check(seed: u64, engines: &[EngineKind]) -> Result<(), Difference> {
-    let mut rng = Rng::new(seed);
+    let rng = &mut Rng::new(seed);
     if seed.is_multiple_of(2) {
         let endian = if rng.below(4) == 0 { Endian::Big } else { Endian::Little };
-        check_syscalls(seed, &seccomp_program(&mut rng), endian, &mut rng, engines)
+        let program = seccomp_program(rng);
+        let syscalls: Vec<SeccompData> = (0..INPUTS).map(|_| syscall(rng, &program)).collect();
+        compare(
+            (seed, program.insns()),
+            engines,
+            &syscalls,
+            |data| format!("{data:x?} ({endian:?}-endian)"),
+            |data| program.run(data, endian).verdict.0,
+            |kind| Some(kind.seccomp(&program, endian)),
+            |engine, data| {
+                let bytes = data.to_bytes(Endian::NATIVE);
+                [engine.verdict(data), engine.verdict_of_bytes(&bytes)].map(|verdict| verdict.0)
+            },
+        )
     } else {
-        check_packets(seed, &socket_program(&mut rng), &mut rng, engines)
+        let program = socket_program(rng);
+        let packets: Vec<(Vec<u8>, RandomAncillary)> =
+            (0..INPUTS).map(|_| (packet(rng, &program), RandomAncillary::random(rng))).collect();
+        compare(
+            (seed, program.insns()),
+            engines,
+            &packets,
+            |(packet, ancillary)| format!("{packet:02x?} with {ancillary:x?}"),
+            |(packet, ancillary)| program.run(packet, ancillary),
+            |kind| kind.packet(&program),
+            |engine, (packet, ancillary)| [engine.run(packet, ancillary); 2],
+        )
     }
 }
 
-fn check_syscalls(
-    seed: u64,
-    program: &Program,
-    endian: Endian,
-    rng: &mut Rng,
+/// Compares engines that are for this kind of program, on these inputs.
+fn compare<I, E: ?Sized>(
+    (seed, insns): (u64, &[Insn]),
     engines: &[EngineKind],
+    inputs: &[I],
+    text: impl Fn(&I) -> String,
+    expected: impl Fn(&I) -> u32,
+    make: impl Fn(EngineKind) -> Option<Result<Box<E>, EngineError>>,
+    run: impl Fn(&E, &I) -> [u32; 2],
 ) -> Result<(), Difference> {
-    let syscalls: Vec<SeccompData> = (0..INPUTS).map(|_| syscall(rng, program)).collect();
-    for &kind in engines {
-        let failed = |data: &SeccompData, given| Difference {
-            seed,
-            engine: kind,
-            program: listing(program.insns()),
-            input: format!("{data:x?} ({endian:?}-endian)"),
-            expected: program.run(data, endian).verdict.0,
-            given,
+    for &engine in engines {
+        let failed = |input: &I, given| {
+            let (program, expected) = (listing(insns), expected(input));
+            Difference { seed, engine, program, input: text(input), expected, given }
         };
-        let engine = kind
-            .seccomp(program, endian)
-            .map_err(|error| failed(&SeccompData::default(), Err(error)))?;
-        for data in &syscalls {
-            let expected = program.run(data, endian).verdict;
-            let bytes = engine.verdict_of_bytes(&data.to_bytes(Endian::NATIVE));
-            for given in [engine.verdict(data), bytes] {
-                if given != expected {
-                    return Err(failed(data, Ok(given.0)));
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-fn check_packets(
-    seed: u64,
-    program: &SocketProgram,
-    rng: &mut Rng,
-    engines: &[EngineKind],
-) -> Result<(), Difference> {
-    let packets: Vec<(Vec<u8>, RandomAncillary)> =
-        (0..INPUTS).map(|_| (packet(rng, program), RandomAncillary::random(rng))).collect();
-    for &kind in engines {
-        let failed = |(packet, ancillary): &(Vec<u8>, RandomAncillary), given| Difference {
-            seed,
-            engine: kind,
-            program: listing(program.insns()),
-            input: format!("{packet:02x?} with {ancillary:x?}"),
-            expected: program.run(packet, ancillary),
-            given,
-        };
-        let engine = match kind.packet(program) {
+        let made = match make(engine) {
             None => continue,
-            Some(Ok(engine)) => engine,
+            Some(Ok(made)) => made,
             Some(Err(error)) => {
-                return Err(failed(&(Vec::new(), RandomAncillary::random(rng)), Err(error)));
+                return inputs.first().map_or(Ok(()), |i| Err(failed(i, Err(error))));
             }
         };
-        for input in &packets {
-            let (packet, ancillary) = input;
-            let given = engine.run(packet, ancillary);
-            if given != program.run(packet, ancillary) {
+        for input in inputs {
+            let expected = expected(input);
+            if let Some(given) = run(&made, input).into_iter().find(|given| *given != expected) {
                 return Err(failed(input, Ok(given)));
             }
         }

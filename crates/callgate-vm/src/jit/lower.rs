@@ -188,27 +188,6 @@ impl<T: Target> Lower<T> {
         }
     }
 
-    fn node(&mut self, index: usize) {
-        match self.graph.nodes[index] {
-            Node::Dead | Node::Nop | Node::Jump(_) => {}
-            Node::Ret(value) => self.target.ret_constant(value),
-            Node::RetA => self.target.ret(),
-            Node::Branch { test, operand, yes, no } => self.branch(index, test, operand, yes, no),
-            node => {
-                let joined = self.joined.take();
-                if joined.is_none() {
-                    self.go(index as u16 + 1);
-                }
-                match node {
-                    // The register still holds the stored value.
-                    Node::Fetch(reg, word)
-                        if self.before(index) == Some(Node::Store(reg, word)) => {}
-                    _ => self.straight(node, joined),
-                }
-            }
-        }
-    }
-
     fn branch(&mut self, index: usize, test: Relation, operand: Source, yes: u16, no: u16) {
         self.ways(Cond::of(test), yes, no);
         let Source::K(k) = operand else { return self.target.compare(test, operand) };
@@ -243,15 +222,29 @@ impl<T: Target> Lower<T> {
         None
     }
 
-    fn straight(&mut self, node: Node, joined: Option<Joined>) {
+    fn node(&mut self, index: usize) {
+        let node = self.graph.nodes[index];
+        match node {
+            Node::Dead | Node::Nop | Node::Jump(_) => return,
+            Node::Ret(value) => return self.target.ret_constant(value),
+            Node::RetA => return self.target.ret(),
+            Node::Branch { test, operand, yes, no } => {
+                return self.branch(index, test, operand, yes, no);
+            }
+            _ => {}
+        }
+        let joined = self.joined.take();
+        if joined.is_none() {
+            self.go(index as u16 + 1);
+        }
+        let is_stored = match node {
+            Node::Fetch(reg, word) => self.before(index) == Some(Node::Store(reg, word)),
+            _ => false,
+        };
         let (target, zero, stub) = (&mut self.target, self.zero, self.stub);
         match node {
-            Node::Dead
-            | Node::Nop
-            | Node::Jump(_)
-            | Node::Branch { .. }
-            | Node::Ret(_)
-            | Node::RetA => {}
+            // The register still holds the stored value.
+            Node::Fetch(..) if is_stored => {}
             Node::Imm(reg, k) => target.constant(reg, k),
             Node::Length(reg) => target.length(reg),
             Node::Load { width, offset, check } => {
@@ -280,6 +273,8 @@ impl<T: Target> Lower<T> {
             Node::Neg => target.negate(),
             Node::Tax => target.tax(),
             Node::Txa => target.txa(),
+            Node::Dead | Node::Nop | Node::Jump(_) => {}
+            Node::Branch { .. } | Node::Ret(_) | Node::RetA => {}
         }
     }
 

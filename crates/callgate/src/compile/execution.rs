@@ -1,6 +1,6 @@
 //! What a program executes under weights: which instructions, and how many for each syscall.
 
-use callgate_codegen::{WeightedSyscall, query};
+use callgate_codegen::WeightedSyscall;
 use callgate_core::diagram::{Func, Store};
 use callgate_core::{Arch, Emulator, Endian, LongProgram, Program, Word};
 
@@ -66,9 +66,9 @@ impl Execution {
         for of_arch in weighted.chunk_by(|a, b| a.token == b.token) {
             let Some(first) = of_arch.first() else { continue };
             let numbers = store.follow(meaning, Word::ARCH, first.token);
-            let mut numbers = query::ByNumber::new(store, numbers);
             for syscall in of_arch.iter().filter(|syscall| syscall.weight > 0.0) {
-                let samples = samples(store, numbers.cofactor(syscall.nr), syscall);
+                let rest = store.follow(numbers, Word::NR, syscall.nr);
+                let samples = samples(store, rest, syscall);
                 let weight = syscall.weight / total;
                 let each = weight / samples.len() as f64;
                 let mut executed = 0;

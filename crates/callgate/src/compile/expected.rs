@@ -25,14 +25,16 @@ pub fn expected_insns(
         // The cofactor for an arch is computed once, not once per syscall.
         let token = of_arch.first().map(|syscall| syscall.token);
         let numbers = token.map_or(meaning, |token| store.follow(meaning, Word::ARCH, token));
-        let mut numbers = query::ByNumber::new(store, numbers);
         let mut emulator = Emulator::new(program.insns());
         for syscall in of_arch.iter().filter(|syscall| syscall.weight > 0.0) {
             let emulation = emulator.emulate(syscall.token, syscall.nr);
             // A path to a return tests nothing but the arch and the number.
             let executed = match program.insns().get(emulation.end) {
                 Some(insn) if insn.op == Op::RetK => emulation.executed as f64,
-                _ => executed(store, numbers.cofactor(syscall.nr), program, syscall, endian),
+                _ => {
+                    let rest = store.follow(numbers, Word::NR, syscall.nr);
+                    executed(store, rest, program, syscall, endian)
+                }
             };
             sum += syscall.weight * executed;
             total += syscall.weight;

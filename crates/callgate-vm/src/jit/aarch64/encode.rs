@@ -24,10 +24,20 @@ pub(super) const EOR: u32 = 0x4a00_0000;
 pub(super) const LSL: u32 = 0x1ac0_2000;
 pub(super) const LSR: u32 = 0x1ac0_2400;
 
-/// Operations for [`with_imm`], with an immediate from [`bitmask`].
+/// Operations for [`with_imm`], with an immediate from [`imm12`]. `cmn` compares with the negated immediate, which is not 0.
+pub(super) const ADD_IMM: u32 = 0x1100_0000;
+pub(super) const SUB_IMM: u32 = 0x5100_0000;
+pub(super) const CMP_IMM: u32 = 0x7100_0000;
+const CMN_IMM: u32 = 0x3100_0000;
+
+/// The same with an immediate from [`bitmask`].
 pub(super) const AND_IMM: u32 = 0x1200_0000;
 pub(super) const ORR_IMM: u32 = 0x3200_0000;
 pub(super) const EOR_IMM: u32 = 0x5200_0000;
+const TST_IMM: u32 = 0x7200_0000;
+
+/// Makes an operation on 32 bits one on 64.
+pub(super) const WIDE: u32 = 1 << 31;
 
 /// The register that [`Code`] uses for constants.
 pub(super) const TEMPORARY: Reg = 7;
@@ -91,11 +101,11 @@ fn movn(d: Reg, half: u32) -> u32 {
 }
 
 fn movz64(d: Reg, half: u32, shift: u32) -> u32 {
-    1 << 31 | movz(d, half, shift)
+    WIDE | movz(d, half, shift)
 }
 
 fn movk64(d: Reg, half: u32, shift: u32) -> u32 {
-    1 << 31 | movk(d, half, shift)
+    WIDE | movk(d, half, shift)
 }
 
 pub(super) fn mov(d: Reg, m: Reg) -> u32 {
@@ -103,7 +113,7 @@ pub(super) fn mov(d: Reg, m: Reg) -> u32 {
 }
 
 pub(super) fn mov64(d: Reg, m: Reg) -> u32 {
-    1 << 31 | mov(d, m)
+    WIDE | mov(d, m)
 }
 
 pub(super) fn add(d: Reg, n: Reg, m: Reg) -> u32 {
@@ -111,28 +121,11 @@ pub(super) fn add(d: Reg, n: Reg, m: Reg) -> u32 {
 }
 
 pub(super) fn add64(d: Reg, n: Reg, m: Reg) -> u32 {
-    1 << 31 | add(d, n, m)
+    WIDE | add(d, n, m)
 }
 
 pub(super) fn sub(d: Reg, n: Reg, m: Reg) -> u32 {
     three(SUB, d, n, m)
-}
-
-/// With an immediate from [`imm12`], like the next three.
-fn add_imm(d: Reg, n: Reg, imm: u32) -> u32 {
-    0x1100_0000 | imm | n << 5 | d
-}
-
-pub(super) fn add_imm64(d: Reg, n: Reg, imm: u32) -> u32 {
-    1 << 31 | add_imm(d, n, imm)
-}
-
-fn sub_imm(d: Reg, n: Reg, imm: u32) -> u32 {
-    0x5100_0000 | imm | n << 5 | d
-}
-
-pub(super) fn sub_imm64(d: Reg, n: Reg, imm: u32) -> u32 {
-    1 << 31 | sub_imm(d, n, imm)
 }
 
 pub(super) fn cmp(n: Reg, m: Reg) -> u32 {
@@ -140,20 +133,7 @@ pub(super) fn cmp(n: Reg, m: Reg) -> u32 {
 }
 
 pub(super) fn cmp64(n: Reg, m: Reg) -> u32 {
-    1 << 31 | cmp(n, m)
-}
-
-fn cmp_imm(n: Reg, imm: u32) -> u32 {
-    0x7100_0000 | imm | n << 5 | ZERO
-}
-
-pub(super) fn cmp_imm64(n: Reg, imm: u32) -> u32 {
-    1 << 31 | cmp_imm(n, imm)
-}
-
-/// Compares with the negated immediate; not for 0.
-fn cmn_imm(n: Reg, imm: u32) -> u32 {
-    0x3100_0000 | imm | n << 5 | ZERO
+    WIDE | cmp(n, m)
 }
 
 fn orr(d: Reg, n: Reg, m: Reg) -> u32 {
@@ -162,11 +142,6 @@ fn orr(d: Reg, n: Reg, m: Reg) -> u32 {
 
 pub(super) fn tst(n: Reg, m: Reg) -> u32 {
     three(0x6a00_0000, ZERO, n, m)
-}
-
-/// With an immediate from [`bitmask`].
-fn tst_imm(n: Reg, imm: u32) -> u32 {
-    0x7200_0000 | imm | n << 5 | ZERO
 }
 
 /// Whether bit 0 of 64 is set.
@@ -185,7 +160,7 @@ pub(super) fn udiv(d: Reg, n: Reg, m: Reg) -> u32 {
 
 /// By the low six bits of `m`.
 pub(super) fn lsr64(d: Reg, n: Reg, m: Reg) -> u32 {
-    1 << 31 | three(LSR, d, n, m)
+    WIDE | three(LSR, d, n, m)
 }
 
 fn ubfm(d: Reg, n: Reg, rotate: u32, last: u32) -> u32 {
@@ -249,22 +224,15 @@ pub(super) fn ldr64(t: Reg, n: Reg) -> u32 {
     0xf940_0000 | n << 5 | t
 }
 
-/// At a multiple of eight above the stack pointer.
-pub(super) fn stp64(t: Reg, u: Reg, at: u32) -> u32 {
-    0xa900_0000 | (at / 8) << 15 | u << 10 | SP << 5 | t
-}
+/// Operations for [`pair`]; those on `D` are for the low halves of vector registers.
+pub(super) const STP64: u32 = 0xa900_0000;
+pub(super) const LDP64: u32 = 0xa940_0000;
+pub(super) const STP_D: u32 = 0x6d00_0000;
+pub(super) const LDP_D: u32 = 0x6d40_0000;
 
-pub(super) fn ldp64(t: Reg, u: Reg, at: u32) -> u32 {
-    0xa940_0000 | (at / 8) << 15 | u << 10 | SP << 5 | t
-}
-
-/// The same for the low halves of vector registers.
-pub(super) fn stp_d(t: Reg, u: Reg, at: u32) -> u32 {
-    0x6d00_0000 | (at / 8) << 15 | u << 10 | SP << 5 | t
-}
-
-pub(super) fn ldp_d(t: Reg, u: Reg, at: u32) -> u32 {
-    0x6d40_0000 | (at / 8) << 15 | u << 10 | SP << 5 | t
+/// Stores or loads two registers, at a multiple of eight above the stack pointer.
+pub(super) fn pair(op: u32, t: Reg, u: Reg, at: u32) -> u32 {
+    op | (at / 8) << 15 | u << 10 | SP << 5 | t
 }
 
 /// Into a vector register.
@@ -356,23 +324,23 @@ impl<const ROOM: usize> Code<ROOM> {
     /// `to = from + value`.
     pub(super) fn add(&mut self, to: Reg, from: Reg, value: u32) -> &mut Code<ROOM> {
         match (imm12(value), imm12(value.wrapping_neg())) {
-            (Some(imm), _) => self.put(add_imm(to, from, imm)),
-            (_, Some(imm)) => self.put(sub_imm(to, from, imm)),
+            (Some(imm), _) => self.put(with_imm(ADD_IMM, to, from, imm)),
+            (_, Some(imm)) => self.put(with_imm(SUB_IMM, to, from, imm)),
             _ => self.set(TEMPORARY, value).put(add(to, from, TEMPORARY)),
         }
     }
 
     pub(super) fn compare(&mut self, reg: Reg, value: u32) -> &mut Code<ROOM> {
         match (imm12(value), imm12(value.wrapping_neg())) {
-            (Some(imm), _) => self.put(cmp_imm(reg, imm)),
-            (_, Some(imm)) => self.put(cmn_imm(reg, imm)),
+            (Some(imm), _) => self.put(with_imm(CMP_IMM, ZERO, reg, imm)),
+            (_, Some(imm)) => self.put(with_imm(CMN_IMM, ZERO, reg, imm)),
             _ => self.set(TEMPORARY, value).put(cmp(reg, TEMPORARY)),
         }
     }
 
     pub(super) fn test(&mut self, reg: Reg, mask: u32) -> &mut Code<ROOM> {
         match bitmask(mask) {
-            Some(imm) => self.put(tst_imm(reg, imm)),
+            Some(imm) => self.put(with_imm(TST_IMM, ZERO, reg, imm)),
             None => self.set(TEMPORARY, mask).put(tst(reg, TEMPORARY)),
         }
     }

@@ -122,7 +122,9 @@ impl Aarch64 {
     /// Calls the stub: the offset is in `T0` before, the result afterwards.
     fn request(&mut self, request: Request, stub: Pos, short: Pos) {
         self.condition(LT, short);
-        self.write(|code| code.put(e::mov64(LINK, T2)).put(e::cmp_imm64(T0, 0)));
+        self.write(|code| {
+            code.put(e::mov64(LINK, T2)).put(e::with_imm(e::WIDE | e::CMP_IMM, e::ZERO, T0, 0))
+        });
         let distance = self.distance(stub);
         self.write(|code| {
             code.set(T1, code_of(request)).put(e::mov64(T2, LINK)).put(e::bl(distance))
@@ -255,24 +257,24 @@ impl Target for Aarch64 {
         let vectors = || places().skip(SAVED.len()).zip(VECTORS);
         let mut stub = Code::<40>::new();
         let code = &mut stub;
-        code.put(e::sub_imm64(e::SP, e::SP, FRAME << 10));
+        code.put(e::with_imm(e::WIDE | e::SUB_IMM, e::SP, e::SP, FRAME << 10));
         for (at, (t, u)) in places().zip(SAVED) {
-            code.put(e::stp64(t, u, at));
+            code.put(e::pair(e::STP64, t, u, at));
         }
         for (at, t) in vectors() {
-            code.put(e::stp_d(t, t + 1, at));
+            code.put(e::pair(e::STP_D, t, t + 1, at));
         }
         // A and X already are the fourth and fifth argument.
         code.put(e::mov64(0, CONTEXT)).put(e::mov(1, T0)).put(e::mov(2, T1));
         // The first field of the context is the address of the helper.
         code.put(e::ldr64(9, 0)).put(e::blr(9)).put(e::mov64(T0, 0));
         for (at, (t, u)) in places().zip(SAVED) {
-            code.put(e::ldp64(t, u, at));
+            code.put(e::pair(e::LDP64, t, u, at));
         }
         for (at, t) in vectors() {
-            code.put(e::ldp_d(t, t + 1, at));
+            code.put(e::pair(e::LDP_D, t, t + 1, at));
         }
-        code.put(e::add_imm64(e::SP, e::SP, FRAME << 10)).put(e::RET);
+        code.put(e::with_imm(e::WIDE | e::ADD_IMM, e::SP, e::SP, FRAME << 10)).put(e::RET);
         self.prepend(&stub);
         self.here()
     }
@@ -315,7 +317,7 @@ impl Target for Aarch64 {
                 self.branch(Cond::BelowOrEqual, inside);
             }
         }
-        let end = e::add_imm64(T1, T0, bytes << 10);
+        let end = e::with_imm(e::WIDE | e::ADD_IMM, T1, T0, bytes << 10);
         self.write(|code| code.add(T0, X, offset).put(end).put(e::cmp64(T1, LENGTH)));
     }
 
