@@ -1,18 +1,10 @@
 //! Invalid profiles: the exact messages and positions.
 
 use callgate::Arch;
-use callgate_bpf::diagnostic::Severity;
 use callgate_formats::oci::{self, Dialect};
-use callgate_testing::reader::{self, expect_messages};
+use callgate_testing::reader::expect_messages;
 
-use crate::oci::support::{entry, lines, options, text};
-
-/// The messages about an invalid text, all of which are errors.
-fn messages(text: &str, dialect: Dialect) -> String {
-    let messages = oci::read(text, &options(dialect)).expect_err(text);
-    assert!(messages.iter().all(|one| one.severity == Severity::Error), "{text}");
-    reader::lines(&messages)
-}
+use crate::oci::support::{entry, lines, messages, options, text};
 
 /// Texts, and the messages of Docker.
 const DOCUMENTS: &str = r#"

@@ -6,7 +6,7 @@ use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::policy::Policy;
 use callgate_formats::Profile;
 use callgate_formats::oci::{self, Dialect, EnosysAbove, ReadOptions};
-use callgate_testing::reader::{call, numbered};
+use callgate_testing::reader::{self, call, numbered};
 
 /// Every way to read a profile: without a dialect, and each dialect.
 pub(crate) const READERS: [Option<Dialect>; 6] = [
@@ -70,6 +70,13 @@ pub(crate) fn errors(entries: &[String], options: &ReadOptions) -> Vec<String> {
     let messages = oci::read(&text(&entries.join(", ")), options).unwrap_err();
     let errors = messages.iter().filter(|message| message.severity == Severity::Error);
     errors.map(|message| message.message.clone()).collect()
+}
+
+/// The messages about an invalid text, all of which are errors.
+pub(crate) fn messages(text: &str, dialect: Dialect) -> String {
+    let messages = oci::read(text, &options(dialect)).expect_err("an invalid text");
+    assert!(messages.iter().all(|one| one.severity == Severity::Error), "{messages:?}");
+    reader::lines(&messages)
 }
 
 /// The texts of the warnings about a profile.
