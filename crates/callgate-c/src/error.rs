@@ -70,6 +70,17 @@ impl Failure {
     }
 }
 
+/// What a function makes of sources, with its warnings.
+pub(crate) fn warned<T>(
+    make: impl FnOnce(&mut Messages) -> std::result::Result<T, Messages>,
+) -> Result<(T, Messages)> {
+    let mut warnings = Messages::new();
+    match make(&mut warnings) {
+        Ok(made) => Ok((made, warnings)),
+        Err(errors) => Err(Failure::source(warnings, errors)),
+    }
+}
+
 /// A message as a line, with its help in the next one.
 fn line(message: &Message) -> String {
     let Diagnostic { severity, position, message: text, help, advice: _, topic: _ } =

@@ -97,6 +97,13 @@ impl Markup {
         });
     }
 
+    /// A part that is scrolled if it is larger than its place, also by keys.
+    pub fn region(&mut self, class: &str, label: &str, content: impl FnOnce(&mut Markup)) {
+        let attributes =
+            [("class", class), ("tabindex", "0"), ("role", "region"), ("aria-label", label)];
+        self.element("div", &attributes, content);
+    }
+
     /// An element that never has content: one of SVG, or one that HTML has no end tag for.
     pub fn empty(&mut self, name: &'static str, attributes: Attributes<'_>) {
         self.start(name, attributes);

@@ -152,6 +152,13 @@ impl<'s> Parts<'s> {
         Parts { save, description, next, pause: FIRST }
     }
 
+    /// No parts, for tests.
+    #[cfg(test)]
+    pub(super) fn none(nowhere: &'s mut Nowhere) -> Parts<'s> {
+        let method = RecordMethod::Tracepoint;
+        Parts::new(nowhere, RunDescription { method, command: Vec::new(), attached: None })
+    }
+
     /// Reports that running processes with this many threads are recorded from now on.
     pub(super) fn attached(&mut self, threads: u64) {
         self.save.attached(threads);
@@ -253,10 +260,8 @@ mod tests {
 
     #[test]
     fn intervals_double_up_to_a_minute_and_saving_takes_a_hundredth() {
-        let description =
-            RunDescription { method: RecordMethod::Stops, command: Vec::new(), attached: None };
         let mut nowhere = Nowhere;
-        let mut parts = Parts::new(&mut nowhere, description);
+        let mut parts = Parts::none(&mut nowhere);
         let pauses = [0, 0, 0, 0, 0, 0, 0, 0, 2, 0]
             .map(|took| parts.pause_after(Duration::from_secs(took)).as_secs());
         assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 200, 60]);

@@ -3,7 +3,7 @@
 use callgate_bpf::SyscallTable;
 use std::fmt::Write;
 
-use callgate_bpf::diagnostic::{Diagnostic, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity};
 use callgate_core::{Arch, SeccompData};
 
 /// Messages with help, one per line: `line:column: what (help)`.
@@ -19,6 +19,25 @@ pub fn error_lines(messages: &[Diagnostic]) -> String {
 fn joined<'m>(messages: impl Iterator<Item = &'m Diagnostic>) -> String {
     let lines: Vec<String> = messages.map(|one| format!("{one} ({})", one.help)).collect();
     lines.join("\n")
+}
+
+/// What a reader made of a text.
+///
+/// # Panics
+/// If it refused the text.
+pub fn valid<T>(text: &str, read: Result<T, Diagnostics>) -> T {
+    read.unwrap_or_else(|messages| panic!("{text}\n{}", lines(&messages)))
+}
+
+/// The errors for which a reader refused a text, as [`lines`].
+///
+/// # Panics
+/// If it did not.
+pub fn invalid<T>(text: &str, read: Result<T, Diagnostics>) -> String {
+    match read {
+        Ok(_) => panic!("valid: {text}"),
+        Err(messages) => error_lines(&messages),
+    }
 }
 
 /// The texts of a table and the messages about them. Each text has a line, and its messages follow with four blanks before
@@ -60,6 +79,11 @@ pub fn expect_messages(table: &str, messages: impl Fn(&str) -> String) {
 /// If the architecture does not have it.
 pub fn call(arch: Arch, name: &str, args: &[u64]) -> SeccompData {
     let nr = arch.number(name).unwrap_or_else(|| panic!("{arch} has no {name}"));
+    numbered(arch, nr, args)
+}
+
+/// A syscall by its number, with these first arguments.
+pub fn numbered(arch: Arch, nr: u32, args: &[u64]) -> SeccompData {
     let mut data = SeccompData { nr, arch: arch.token(), ..SeccompData::default() };
     data.args[..args.len()].copy_from_slice(args);
     data

@@ -1,13 +1,14 @@
 //! The quick plan without MTBDD: its programs and its proof, beside the MTBDD and the evaluation of the rules.
 
 use callgate::compile::{Compiled, Options, compile};
-use callgate::{Arch, Program, SeccompData, Verdict};
+use callgate::{Arch, Program, Verdict};
 use callgate_bpf::SyscallTable;
 use callgate_codegen::{Aim, Count, Instructions, Weights};
 use callgate_core::diagram::Budget;
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate_core::{Cases, Insn, Meaning, Op, SyscallSet};
 use callgate_testing::random::{Constants, Rng, named_policies, policies, samples};
+use callgate_testing::reader::numbered;
 
 fn quick(policy: &Policy, instructions: Instructions) -> Compiled {
     let options =
@@ -184,10 +185,7 @@ fn listed_syscalls(
 /// The mean number of instructions that allowed syscalls execute, over the architectures.
 fn mean_executed(policy: &Policy, arches: &[Arch], program: &Program) -> f64 {
     let of_arch = |arch: &Arch| {
-        let run = |nr| {
-            let data = SeccompData { nr, arch: arch.token(), ..SeccompData::default() };
-            program.run(&data, policy.endian())
-        };
+        let run = |nr| program.run(&numbered(*arch, nr, &[]), policy.endian());
         let allowed = arch.syscall_numbers().map(run).filter(|run| run.verdict == Verdict::ALLOW);
         let (sum, count) =
             allowed.fold((0, 0), |(sum, count), run| (sum + run.executed, count + 1));

@@ -1,6 +1,6 @@
 //! Changes that allow a denied syscall, in each language: they are found and proved.
 
-use callgate::{Action, Arch, SeccompData, Verdict, compile};
+use callgate::{Action, Arch, Verdict, compile};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::SyscallSet;
@@ -9,56 +9,38 @@ use callgate_core::policy::{Cmp, Condition, Policy, Rule, Section, Test};
 use callgate_formats::change::{
     Allowed, Candidates, Unverified, Verified, apply, candidates, verify,
 };
+use callgate_formats::languages::{Input, NoFiles, Reading, Text};
+use callgate_formats::oci::EnosysAbove;
 use callgate_formats::statements::Statements;
 use callgate_formats::why::why;
-use callgate_formats::{firecracker, kafel, lxc, minijail, oci};
+use callgate_testing::languages::to;
+use callgate_testing::reader::{call, numbered};
 
 const ARCH: Arch = Arch::X86_64;
 
-type Read = fn(&str) -> Option<(Policy, Statements)>;
-
-fn of_profile(text: &str) -> Option<(Policy, Statements)> {
-    let kernel = KernelVersion { major: 6, minor: 12 };
-    let mut options = oci::ReadOptions::new(ARCH, kernel);
-    (options.statements, options.enosys_above) = (true, Some(oci::EnosysAbove::Off));
-    let profile = oci::read(text, &options).ok()?;
-    Some((profile.policy, profile.statements?))
-}
-
-fn of_kafel(text: &str) -> Option<(Policy, Statements)> {
-    let options = kafel::ReadOptions::for_arches(vec![ARCH]);
-    let profile = kafel::read(text, &kafel::ReadOptions { statements: true, ..options }).ok()?;
-    Some((profile.policy, profile.statements?))
-}
-
-fn of_minijail(text: &str) -> Option<(Policy, Statements)> {
-    let options = minijail::ReadOptions { statements: true, ..minijail::ReadOptions::new(ARCH) };
-    let profile = minijail::read(text, &options).ok()?.profile;
-    Some((profile.policy, profile.statements?))
-}
-
-fn of_firecracker(text: &str) -> Option<(Policy, Statements)> {
-    let options =
-        firecracker::ReadOptions { statements: true, ..firecracker::ReadOptions::new(ARCH) };
-    let profile = firecracker::read(text, &options).ok()?;
-    Some((profile.policy, profile.statements?))
-}
-
-fn of_lxc(text: &str) -> Option<(Policy, Statements)> {
-    let options = lxc::ReadOptions { native: ARCH, strict: false, statements: true };
-    let profile = lxc::read(text, &options).ok()?;
+/// The policy of a text, and what its statements are.
+fn read(language: &str, text: &str) -> Option<(Policy, Statements)> {
+    let reading = Reading {
+        kernel: Some(KernelVersion { major: 6, minor: 12 }),
+        enosys_above: Some(EnosysAbove::Off),
+        statements: true,
+        ..Reading::new(ARCH)
+    };
+    let texts = [Text::of(text)];
+    let read = (to(language).language().read)(&Input::of(&texts), &reading, &mut NoFiles).ok()?;
+    let profile = read.filters.into_iter().next()?.profile;
     Some((profile.policy, profile.statements?))
 }
 
 /// The text after the first candidate that is proved.
-fn changed(language: &str, read: Read, text: &str, wanted: &Allowed) -> Option<String> {
-    let (policy, statements) = read(text).expect("the text is valid");
+fn changed(language: &str, text: &str, wanted: &Allowed) -> Option<String> {
+    let (policy, statements) = read(language, text).expect("the text is valid");
     let nr = wanted.arch.number(&wanted.name)?;
-    let mut data = SeccompData { nr, arch: wanted.arch.token(), ..SeccompData::default() };
+    let mut data = numbered(wanted.arch, nr, &[]);
     wanted.args.iter().for_each(|(index, value)| data.args[usize::from(*index)] = *value);
     let found = why(&policy, &statements, &data, Some(&wanted.name));
     let input = Candidates {
-        language: language.parse().unwrap(),
+        language: to(language),
         role: "",
         text,
         file: None,
@@ -68,7 +50,7 @@ fn changed(language: &str, read: Read, text: &str, wanted: &Allowed) -> Option<S
     };
     candidates(&input).into_iter().find_map(|candidate| {
         let changed = apply(text, &candidate.edits)?;
-        let (after, _) = read(&changed)?;
+        let (after, _) = read(language, &changed)?;
         proved(&policy, &after, &[candidate.allowed]).ok().map(|_| changed)
     })
 }
@@ -91,32 +73,24 @@ const JSON: &str = r#"{
   ]
 }"#;
 
-const TEXTS: &[(&str, &str, Read, &str)] = &[
-    ("json", "oci", of_profile, JSON),
+const TEXTS: &[(&str, &str, &str)] = &[
+    ("json", "oci", JSON),
     (
         "compact json",
         "oci",
-        of_profile,
         r#"{"syscalls":[{"names":["read"],"action":"SCMP_ACT_ALLOW"}],"defaultAction":"SCMP_ACT_KILL"}"#,
     ),
-    (
-        "no allowed syscalls",
-        "oci",
-        of_profile,
-        r#"{"defaultAction":"SCMP_ACT_ERRNO","syscalls":[]}"#,
-    ),
-    ("no list", "oci", of_profile, r#"{ "defaultAction": "SCMP_ACT_KILL" }"#),
+    ("no allowed syscalls", "oci", r#"{"defaultAction":"SCMP_ACT_ERRNO","syscalls":[]}"#),
+    ("no list", "oci", r#"{ "defaultAction": "SCMP_ACT_KILL" }"#),
     (
         "first format",
         "oci",
-        of_profile,
         r#"{"defaultAction":"SCMP_ACT_ERRNO","syscalls":[
             {"name": "read", "action": "SCMP_ACT_ALLOW", "args": []}]}"#,
     ),
     (
         "denylist",
         "oci",
-        of_profile,
         r#"{"defaultAction":"SCMP_ACT_ALLOW","syscalls":[
             {"names": ["mount", "reboot"], "action": "SCMP_ACT_ERRNO"},
             {"names": ["acct"], "action": "SCMP_ACT_ERRNO"}]}"#,
@@ -124,7 +98,6 @@ const TEXTS: &[(&str, &str, Read, &str)] = &[
     (
         "denied by several entries",
         "oci",
-        of_profile,
         r#"{"defaultAction":"SCMP_ACT_ALLOW","syscalls":[
             {"names": ["reboot"], "action": "SCMP_ACT_ERRNO"},
             {"names": ["acct", "mount"], "action": "SCMP_ACT_ERRNO",
@@ -137,42 +110,32 @@ const TEXTS: &[(&str, &str, Read, &str)] = &[
     (
         "yaml",
         "oci",
-        of_profile,
         "defaultAction: SCMP_ACT_ERRNO\nsyscalls:\n- action: SCMP_ACT_ALLOW\n  names:\n  - read # x\n  - 'write'\n\
          - names: [ reboot ]\n  action: SCMP_ACT_KILL\n",
     ),
     (
         "yaml with one name",
         "oci",
-        of_profile,
         "syscalls:\n  - names:\n      - read\n    action: SCMP_ACT_ALLOW\ndefaultAction: SCMP_ACT_ERRNO\n",
     ),
-    ("yaml without a list", "oci", of_profile, "# x\ndefaultAction: SCMP_ACT_ERRNO\n"),
+    ("yaml without a list", "oci", "# x\ndefaultAction: SCMP_ACT_ERRNO\n"),
     (
         "kafel",
         "kafel",
-        of_kafel,
         "// x\nPOLICY p {\n  ALLOW { read, write { fd == 1 } },\n  KILL { reboot },\n  ERRNO(1) { acct, swapon }\n}\n\
          USE p DEFAULT KILL\n",
     ),
-    ("kafel without rules", "kafel", of_kafel, "DEFAULT ERRNO(1)"),
-    ("kafel denylist", "kafel", of_kafel, "KILL { mount, reboot } DEFAULT ALLOW"),
+    ("kafel without rules", "kafel", "DEFAULT ERRNO(1)"),
+    ("kafel denylist", "kafel", "KILL { mount, reboot } DEFAULT ALLOW"),
     (
         "minijail",
         "minijail",
-        of_minijail,
         "# x\nread: 1\nwrite: arg0 == 1\nptrace: return EPERM\n@default kill-process",
     ),
-    (
-        "minijail denylist",
-        "minijail",
-        of_minijail,
-        "@denylist\nmount: return 1\nreboot: return EPERM\n",
-    ),
+    ("minijail denylist", "minijail", "@denylist\nmount: return 1\nreboot: return EPERM\n"),
     (
         "firecracker",
         "firecracker",
-        of_firecracker,
         r#"{"vmm": {"default_action": "trap", "filter_action": "allow", "filter": [
             {"syscall": "read"},
             {"syscall": "write", "args": [{"index": 0, "type": "dword", "op": "eq", "val": 1}]},
@@ -181,25 +144,24 @@ const TEXTS: &[(&str, &str, Read, &str)] = &[
     (
         "firecracker denylist",
         "firecracker",
-        of_firecracker,
         r#"{"vmm": {"default_action": "allow", "filter_action": "trap", "filter": [
             {"syscall": "reboot"},
             {"syscall": "mount", "args": [{"index": 0, "type": "dword", "op": "eq", "val": 0}]},
             {"syscall": "mount", "args": [{"index": 1, "type": "dword", "op": "eq", "val": 0}]}]}}"#,
     ),
-    ("lxc", "lxc", of_lxc, "2\nallowlist errno 1\nread\nwrite\n[x86]\nclose\n"),
-    ("lxc denylist", "lxc", of_lxc, "2\ndenylist\n[all]\nmount errno 1\nreboot errno 1\n"),
-    ("lxc 1", "lxc", of_lxc, "1\nallowlist\n0\n1\n"),
+    ("lxc", "lxc", "2\nallowlist errno 1\nread\nwrite\n[x86]\nclose\n"),
+    ("lxc denylist", "lxc", "2\ndenylist\n[all]\nmount errno 1\nreboot errno 1\n"),
+    ("lxc 1", "lxc", "1\nallowlist\n0\n1\n"),
 ];
 
 /// Every denied syscall of every text can be allowed.
 #[test]
 fn each_denied_syscall_can_be_allowed() {
-    for (what, language, read, text) in TEXTS {
-        let (policy, _) = read(text).unwrap_or_else(|| panic!("{what} is valid"));
+    for (what, language, text) in TEXTS {
+        let (policy, _) = read(language, text).unwrap_or_else(|| panic!("{what} is valid"));
         let mut count = 0;
         for (nr, name) in ARCH.syscalls() {
-            let data = SeccompData { nr, arch: ARCH.token(), ..SeccompData::default() };
+            let data = numbered(ARCH, nr, &[]);
             if policy.evaluate(&data).action() == Action::Allow {
                 continue;
             }
@@ -210,10 +172,10 @@ fn each_denied_syscall_can_be_allowed() {
             }
             count += 1;
             let wanted = Allowed::all(ARCH, name);
-            let found = changed(language, *read, text, &wanted);
+            let found = changed(language, text, &wanted);
             // Kafel does not know the newest syscalls.
             let is_known = *language != "kafel"
-                || of_kafel(&format!("ALLOW {{ {name} }} DEFAULT KILL")).is_some();
+                || read("kafel", &format!("ALLOW {{ {name} }} DEFAULT KILL")).is_some();
             assert_eq!(found.is_some(), is_known, "{what}: {name}");
         }
         assert!(count > 1, "{what}");
@@ -231,20 +193,19 @@ fn arguments_limit_the_change() {
         let args: Vec<(u8, u64)> = indices.into_iter().zip(values).collect();
         let wanted = Allowed::with_args(ARCH, name, args);
         let data = |values: [u64; 2]| {
-            let nr = ARCH.number(name).unwrap();
-            let mut data = SeccompData { nr, arch: ARCH.token(), ..SeccompData::default() };
+            let mut data = call(ARCH, name, &[]);
             for (index, value) in indices.into_iter().zip(values) {
                 data.args[usize::from(index)] = value;
             }
             data
         };
-        for (what, language, read, text) in TEXTS {
-            let (policy, _) = read(text).unwrap();
+        for (what, language, text) in TEXTS {
+            let (policy, _) = read(language, text).unwrap();
             if policy.evaluate(&data(values)).action() == Action::Allow {
                 continue;
             }
-            let text = changed(language, *read, text, &wanted).unwrap_or_else(|| panic!("{what}"));
-            let (after, _) = read(&text).unwrap();
+            let text = changed(language, text, &wanted).unwrap_or_else(|| panic!("{what}"));
+            let (after, _) = read(language, &text).unwrap();
             let is_allowed = |values| after.evaluate(&data(values)).action() == Action::Allow;
             let [first, second] = values;
             for upper in [0, UPPER, u64::from(u32::MAX) << 32] {
@@ -295,37 +256,33 @@ fn conditions_have_the_names_of_constants() {
 /// Texts after a change: comments, blanks and separators stay where they belong.
 #[test]
 fn changed_texts() {
-    for (language, read, name, before, after) in [
+    for (language, name, before, after) in [
         (
             "oci",
-            of_profile as Read,
             "mount",
             "defaultAction: SCMP_ACT_ERRNO\nsyscalls:\n- action: SCMP_ACT_ALLOW\n  names:\n  - read\n  - write # x, y\n",
             "defaultAction: SCMP_ACT_ERRNO\nsyscalls:\n- action: SCMP_ACT_ALLOW\n  names:\n  - read\n  - write # x, y\n  - mount\n",
         ),
         (
             "oci",
-            of_profile,
             "mount",
             "defaultAction: SCMP_ACT_ALLOW\nsyscalls:\n- action: SCMP_ACT_ERRNO\n  names:\n  - acct # x\n  - mount # y\n",
             "defaultAction: SCMP_ACT_ALLOW\nsyscalls:\n- action: SCMP_ACT_ERRNO\n  names:\n  - acct # x\n",
         ),
         (
             "kafel",
-            of_kafel,
             "reboot",
             "POLICY p {\n  ALLOW { read },\n  KILL { reboot },\n  ERRNO(1) { acct }\n}\nUSE p DEFAULT ALLOW\n",
             "POLICY p {\n  ALLOW { read },\n  ERRNO(1) { acct }\n}\nUSE p DEFAULT ALLOW\n",
         ),
         (
             "kafel",
-            of_kafel,
             "reboot",
             "POLICY p {\n  ALLOW { read },\n  KILL { reboot }\n}\nUSE p DEFAULT ERRNO(1)\n",
             "POLICY p {\n  ALLOW { read, reboot }\n}\nUSE p DEFAULT ERRNO(1)\n",
         ),
     ] {
-        let changed = changed(language, read, before, &Allowed::all(ARCH, name));
+        let changed = changed(language, before, &Allowed::all(ARCH, name));
         assert_eq!(changed.as_deref(), Some(after));
     }
 }
@@ -335,7 +292,7 @@ fn changed_texts() {
 fn only_the_wanted_change_is_proved() {
     let profile = |rules: &str| {
         let text = format!(r#"{{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{rules}]}}"#);
-        of_profile(&text).unwrap().0
+        read("oci", &text).unwrap().0
     };
     let allow = |names: &str| format!(r#"{{"names": [{names}], "action": "SCMP_ACT_ALLOW"}}"#);
     let before = profile(&allow(r#""read", "close""#));
@@ -404,7 +361,7 @@ fn no_architecture_loses_the_syscall() {
 fn calls_through_a_multiplexer_are_named() {
     let text = r#"{"defaultAction": "SCMP_ACT_ERRNO", "architectures": ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86"],
         "syscalls": [{"names": ["read"], "action": "SCMP_ACT_ALLOW"}%]}"#;
-    let with = |more: &str| of_profile(&text.replace('%', more)).unwrap().0;
+    let with = |more: &str| read("oci", &text.replace('%', more)).unwrap().0;
     let some = r#", {"names": ["socket"], "action": "SCMP_ACT_ALLOW",
         "args": [{"index": 0, "value": 4294967295, "valueTwo": 16, "op": "SCMP_CMP_MASKED_EQ"}]}"#;
     let wanted = Allowed::with_args(ARCH, "socket", vec![(0, 16)]);

@@ -1,11 +1,12 @@
 //! The kernel models: which syscalls pay, and what that does to programs.
 
 use callgate::compile::{Options, compile};
-use callgate::{Arch, Endian, SeccompData, Verdict};
+use callgate::{Arch, Endian, Verdict};
 use callgate_bpf::SyscallTable;
 use callgate_codegen::{Model, Weights};
 use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};
 use callgate_core::{Program, SyscallSet};
+use callgate_testing::reader::call;
 
 const ARCH: Arch = Arch::X86_64;
 
@@ -37,12 +38,7 @@ fn program(model: Model, weights: Weights) -> Program {
 /// How many instructions these syscalls execute, all together.
 fn executed(program: &Program, names: &[&str]) -> u32 {
     let executed = |name: &&str| {
-        let data = SeccompData {
-            nr: ARCH.number(name).unwrap(),
-            arch: ARCH.token(),
-            args: [7, 0, 0, 0, 0, 0],
-            ..SeccompData::default()
-        };
+        let data = call(ARCH, name, &[7]);
         let run = program.run(&data, Endian::Little);
         assert_eq!(run.verdict, Verdict::ALLOW);
         run.executed as u32

@@ -1,6 +1,6 @@
 //! The reasons for verdicts agree with the policies.
 
-use callgate::{Arch, SeccompData, Verdict};
+use callgate::{Arch, Verdict};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::random::Rng;
 use callgate_bpf::syscalls::KernelVersion;
@@ -8,6 +8,7 @@ use callgate_formats::kafel;
 use callgate_formats::oci::{self, ReadOptions};
 use callgate_formats::why::{Cause, why};
 use callgate_formats::{CONTAINER_DEFAULT, CapSet, Profile};
+use callgate_testing::reader::numbered;
 
 const KERNEL: KernelVersion = KernelVersion { major: 6, minor: 12 };
 
@@ -27,7 +28,7 @@ fn reasons_agree_with_the_policy() {
         let arch = [Arch::X86_64, Arch::X86, Arch::X32, Arch::Aarch64][rng.below(4)];
         let bit = if arch == Arch::X32 { 1 << 30 } else { 0 };
         let nr = bit | rng.below(500) as u32;
-        let mut data = SeccompData { arch: arch.token(), nr, ..SeccompData::default() };
+        let mut data = numbered(arch, nr, &[]);
         for arg in &mut data.args {
             *arg = [0, 8, 0x20000, 0x1000_0000, u64::MAX, rng.next()][rng.below(6)];
         }
@@ -86,7 +87,7 @@ fn rules_that_are_not_in_effect_have_a_reason() {
         {"names": ["ptrace"], "action": "SCMP_ACT_TRAP", "excludes": {"caps": ["CAP_CHOWN"]}},
         {"names": ["ptrace"], "action": "SCMP_ACT_ERRNO"}
     ]}"#;
-    let ptrace = SeccompData { nr: 101, arch: Arch::X86_64.token(), ..SeccompData::default() };
+    let ptrace = numbered(Arch::X86_64, 101, &[]);
     let read = |caps: &str| {
         let mut options = ReadOptions::new(Arch::X86_64, KERNEL);
         options.caps = caps.parse::<CapSet>().unwrap();
@@ -132,7 +133,7 @@ fn a_site_can_be_in_an_included_file() {
     };
     let profile = kafel::read_with_includes(text, &options, &mut include).unwrap();
     let statements = profile.statements.unwrap();
-    let mut write = SeccompData { nr: 1, arch: Arch::X86_64.token(), ..SeccompData::default() };
+    let mut write = numbered(Arch::X86_64, 1, &[]);
     let found = why(&profile.policy, &statements, &write, Some("write"));
     assert!(matches!(found.cause, Cause::Default(Some(_))));
     assert_eq!(found.unmet.len(), 1);

@@ -22,7 +22,7 @@ pub(super) unsafe fn call(error: *mut *mut Error, body: impl FnOnce() -> Result<
             Err(failure) => Box::into_raw(Box::new(failure.into_error())),
         };
         // SAFETY: the caller promises it.
-        unsafe { error.write(object) };
+        unsafe { put(error, object) };
     }
     status
 }
@@ -36,21 +36,29 @@ pub(super) unsafe fn make<T>(
     error: *mut *mut Error,
     body: impl FnOnce() -> Result<T>,
 ) -> c_int {
-    if !out.is_null() {
-        // SAFETY: the caller promises it.
-        unsafe { out.write(null_mut()) };
-    }
+    // SAFETY: the caller promises it.
+    unsafe { put(out, null_mut()) };
     let body = || {
         if out.is_null() {
             return Err(Failure::argument("the pointer to the result is null", ""));
         }
-        let object = Box::into_raw(Box::new(body()?));
-        // SAFETY: it is not null, so the caller promises that it is writable.
-        unsafe { out.write(object) };
+        // SAFETY: the caller promises it.
+        unsafe { put(out, Box::into_raw(Box::new(body()?))) };
         Ok(())
     };
     // SAFETY: the caller promises it.
     unsafe { call(error, body) }
+}
+
+/// Writes a value, unless the pointer is null.
+///
+/// # Safety
+/// The pointer is null or writable.
+pub(super) unsafe fn put<T>(out: *mut T, value: T) {
+    if !out.is_null() {
+        // SAFETY: the caller promises it.
+        unsafe { out.write(value) };
+    }
 }
 
 /// Frees an object. A null pointer is ignored.

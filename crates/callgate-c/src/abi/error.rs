@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int};
 use std::ptr::null;
 
-use super::call::free;
+use super::call::{free, put};
 use crate::error::{CDiagnostic, Error, List};
 
 /// All diagnostics as text, one or two lines each; null without an error.
@@ -63,9 +63,7 @@ pub(super) unsafe fn view(list: Option<&List>, count: *mut usize) -> *const CDia
 /// # Safety
 /// `count` is null or writable.
 pub(super) unsafe fn elements<T>(slice: Option<&[T]>, count: *mut usize) -> *const T {
-    if !count.is_null() {
-        // SAFETY: the caller promises it.
-        unsafe { count.write(slice.map_or(0, <[T]>::len)) };
-    }
+    // SAFETY: the caller promises it.
+    unsafe { put(count, slice.map_or(0, <[T]>::len)) };
     slice.map_or(null(), <[T]>::as_ptr)
 }

@@ -6,28 +6,25 @@
 //! a length is null, or at least that many elements are readable. A pointer to a result is null or writable. During a call,
 //! no other thread modifies or frees its arguments.
 
-mod answer;
 mod call;
 mod compare;
 mod compile;
 mod error;
 mod input;
-mod lint;
-mod options;
 mod program;
 mod source;
-mod template;
 mod text;
 
-pub use answer::callgate_answer;
-pub use compare::{callgate_diff, callgate_explain, callgate_subset};
-pub use compile::{callgate_compile, callgate_compile_template, callgate_merge};
+pub use compare::{callgate_diff, callgate_explain, callgate_lint, callgate_subset};
+pub use compile::{
+    CValue, Options, callgate_compile, callgate_compile_template, callgate_merge,
+    callgate_options_free, callgate_options_new, callgate_options_set, callgate_template_free,
+    callgate_template_instantiate, callgate_template_variables, callgate_template_warnings,
+};
 pub use error::{
     callgate_error_diagnostics, callgate_error_errno, callgate_error_free, callgate_error_text,
 };
 pub use input::CString;
-pub use lint::callgate_lint;
-pub use options::{Options, callgate_options_free, callgate_options_new, callgate_options_set};
 pub use program::{
     CSeccompData, callgate_install, callgate_program_flags, callgate_program_free,
     callgate_program_instructions, callgate_program_warnings, callgate_simulate,
@@ -37,10 +34,7 @@ pub use source::{
     callgate_source_program, callgate_source_set, callgate_source_set_variable,
     callgate_source_text,
 };
-pub use template::{
-    CValue, callgate_template_free, callgate_template_instantiate, callgate_template_variables,
-    callgate_template_warnings,
-};
 pub use text::{
-    Text, callgate_text_data, callgate_text_free, callgate_text_warnings, callgate_version,
+    Text, callgate_answer, callgate_text_data, callgate_text_free, callgate_text_warnings,
+    callgate_version,
 };

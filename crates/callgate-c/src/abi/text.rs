@@ -1,13 +1,14 @@
-//! Texts that functions return, and the version of the library.
+//! Texts that functions return, the answers to requests in JSON, and the version of the library.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr::null;
 
 use callgate_requests::source::Messages;
 
-use super::call::free;
+use super::call::{free, make, put};
 use super::error::view;
-use crate::error::{CDiagnostic, List, c_text};
+use super::input::text;
+use crate::error::{CDiagnostic, Error, List, c_text};
 
 /// `callgate_text`.
 #[derive(Debug)]
@@ -46,10 +47,8 @@ pub unsafe extern "C" fn callgate_text_data(
 ) -> *const c_char {
     // SAFETY: the caller promises it.
     let text = unsafe { text.as_ref() };
-    if !length.is_null() {
-        // SAFETY: the caller promises it.
-        unsafe { length.write(text.map_or(0, |text| text.text.as_bytes().len())) };
-    }
+    // SAFETY: the caller promises it.
+    unsafe { put(length, text.map_or(0, |text| text.text.as_bytes().len())) };
     text.map_or(null(), |text| text.text.as_ptr())
 }
 
@@ -74,4 +73,24 @@ pub unsafe extern "C" fn callgate_text_warnings(
 pub unsafe extern "C" fn callgate_text_free(text: *mut Text) {
     // SAFETY: the caller promises it.
     unsafe { free(text) }
+}
+
+/// Answers a request.
+///
+/// # Safety
+/// See the [module](super).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn callgate_answer(
+    request: *const c_char,
+    length: usize,
+    answer: *mut *mut Text,
+    error: *mut *mut Error,
+) -> c_int {
+    let body = || {
+        // SAFETY: the caller promises it.
+        let request = unsafe { text(request, length, "the request")? };
+        Ok(Text::new(&callgate_requests::answer(request), Messages::new()))
+    };
+    // SAFETY: the caller promises it.
+    unsafe { make(answer, error, body) }
 }

@@ -37,13 +37,7 @@ pub fn program(
         }
         body.element("details", &[("class", "listing")], |details| {
             details.leaf("summary", &[], "The instructions");
-            let attributes = [
-                ("class", "wide code"),
-                ("tabindex", "0"),
-                ("role", "region"),
-                ("aria-label", "Instructions"),
-            ];
-            details.element("div", &attributes, |code| {
+            details.region("wide code", "Instructions", |code| {
                 for (at, line) in lines.iter().take(MAX_INSNS).enumerate() {
                     let share = weighted.and_then(|weighted| weighted.insns.get(at));
                     let is_hot = hot.as_ref().is_some_and(|hot| hot.contains(&at));
@@ -139,13 +133,8 @@ fn picture(body: &mut Markup, tree: &Tree, placed: &Placed, hot: &[usize]) {
             let text = "The tree is too large for paper; the instructions of the program, which follow, are the same.";
             zoom.leaf("p", &[("class", "paper")], text);
         }
-        let canvas = [
-            ("class", if is_large { "canvas large" } else { "canvas" }),
-            ("tabindex", "0"),
-            ("role", "region"),
-            ("aria-label", "Decision tree"),
-        ];
-        zoom.element("div", &canvas, |canvas| {
+        let class = if is_large { "canvas large" } else { "canvas" };
+        zoom.region(class, "Decision tree", |canvas| {
             let attributes = [
                 ("xmlns", "http://www.w3.org/2000/svg"),
                 ("viewBox", view.as_str()),

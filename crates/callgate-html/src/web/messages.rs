@@ -66,9 +66,7 @@ const MAX_LINES: usize = 2000;
 
 /// The lines of a text. What is left out is in the file that the page offers.
 pub(crate) fn code(markup: &mut Markup, label: &str, text: &str) {
-    let attributes =
-        [("class", "wide code"), ("tabindex", "0"), ("role", "region"), ("aria-label", label)];
-    markup.element("div", &attributes, |code| {
+    markup.region("wide code", label, |code| {
         for line in text.lines().take(MAX_LINES) {
             code.leaf("div", &[("class", "line")], &line.replace('\t', "    "));
         }

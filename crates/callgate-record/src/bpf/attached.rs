@@ -192,9 +192,8 @@ impl Recorder {
 mod tests {
     use super::super::layout::{session, state};
     use super::*;
-    use crate::RecordMethod;
     use crate::running::RunningProcess;
-    use crate::save::{Nowhere, RunDescription};
+    use crate::save::Nowhere;
 
     /// A process that makes no syscalls.
     fn busy_process() -> std::process::Child {
@@ -223,14 +222,8 @@ mod tests {
         attached.seeded.before.count(None, read, &[0; 6]);
         let session = &attached.recorder.session;
         session.set.sessions.remove(&session.id.to_ne_bytes()).unwrap();
-        let description = RunDescription {
-            method: RecordMethod::Tracepoint,
-            command: Vec::new(),
-            attached: None,
-        };
-        let mut nowhere = Nowhere;
-        let parts = Parts::new(&mut nowhere, description);
-        let outcome = attached.record(None, parts, Signals::end_recording());
+        let parts = &mut Nowhere;
+        let outcome = attached.record(None, Parts::none(parts), Signals::end_recording());
         end(child);
         assert!(matches!(outcome.notes[..], [Note::Unreadable(_)]), "{:?}", outcome.notes);
         assert_eq!(outcome.tallies.whole.recording.total(), 1);

@@ -326,9 +326,8 @@ fn seen(count: u64, arg: &[u64], key: u64) -> ArgValues {
 
 #[cfg(test)]
 mod tests {
-    use crate::RecordMethod;
     use crate::bpf::living::{in_first_namespace, is_gone};
-    use crate::save::{Nowhere, RunDescription};
+    use crate::save::Nowhere;
 
     use super::*;
 
@@ -348,12 +347,7 @@ mod tests {
         words[session::THREADS as usize] += 1;
         recorder.session.set_words(words);
         let command = Command::find(&["true".into()]).unwrap();
-        let description = RunDescription {
-            method: RecordMethod::Tracepoint,
-            command: Vec::new(),
-            attached: None,
-        };
-        let outcome = recorder.record(&command, Parts::new(&mut Nowhere, description)).unwrap();
+        let outcome = recorder.record(&command, Parts::none(&mut Nowhere)).unwrap();
         assert_eq!(outcome.notes, [Note::UnseenEnds(1)]);
     }
 

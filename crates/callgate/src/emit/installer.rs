@@ -42,6 +42,16 @@ pub(super) enum Installed<'p> {
     Set { parameters: &'p Parameters, insns: &'p str },
 }
 
+impl<'p> Installed<'p> {
+    /// The array, or what the function makes of it if there are parameters.
+    pub(super) fn of(parameters: &'p Parameters, insns: &'p str) -> Installed<'p> {
+        match parameters.declared.as_str() {
+            "" => Installed::Array,
+            _ => Installed::Set { parameters, insns },
+        }
+    }
+}
+
 /// The function that installs a filter.
 pub(super) fn function(
     language: Language,

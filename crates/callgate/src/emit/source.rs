@@ -88,16 +88,15 @@ impl SourceOptions {
         }
     }
 
-    /// The parts of a file, with the installer if there is one.
-    fn file(&self, code: String, names: &Names, installed: &Installed<'_>) -> String {
+    /// Code with the functions that install the filter, if they are wanted.
+    fn with_installer(&self, code: String, names: &Names, installed: &Installed<'_>) -> String {
         if !self.installer {
             return code;
         }
-        let installer = installer::function(self.language, names, self.flags, installed);
+        let code = code + &installer::function(self.language, names, self.flags, installed);
         match self.language {
-            Language::C => installer::guarded(names, &(code + &installer)),
-            Language::Rust => code + &installer,
-            Language::Go => installer::go_imports(self.package(), true) + &code + &installer,
+            Language::C => installer::guarded(names, &code),
+            Language::Rust | Language::Go => code,
         }
     }
 }
@@ -107,10 +106,7 @@ impl SourceOptions {
 /// # Errors
 /// If the language reserves a name, or an installer could not work: the filter notifies a listener.
 pub fn source(program: &LongProgram, options: &SourceOptions) -> Result<String, EmitError> {
-    let names = options.names(false)?;
-    options.check_installer(program)?;
-    let code = disassemble(program, options.language.dialect(), &options.listing());
-    Ok(options.file(code, &names, &Installed::Array))
+    single(TargetCode::Program(program), options)
 }
 
 /// A program with variables as source code: an array, and a function whose parameters are the variables. Without variables, as
@@ -119,16 +115,22 @@ pub fn source(program: &LongProgram, options: &SourceOptions) -> Result<String, 
 /// # Errors
 /// As [`source`].
 pub fn template_source(template: &Template, options: &SourceOptions) -> Result<String, EmitError> {
-    if template.variables().is_empty() {
-        return source(template.program(), options);
-    }
-    let (language, names) = (options.language, options.names(true)?);
-    options.check_installer(template.program())?;
-    let parameters = Parameters::new(language, template.variables(), &names);
-    let mut code = disassemble_template(template, language.dialect(), &options.listing());
-    code += &function(language, template, &names, &parameters);
-    let insns = template.program().len().to_string();
-    Ok(options.file(code, &names, &Installed::Set { parameters: &parameters, insns: &insns }))
+    single(TargetCode::Template(template), options)
+}
+
+fn single(code: TargetCode<'_>, options: &SourceOptions) -> Result<String, EmitError> {
+    let (language, variables) = (options.language, code.variables());
+    let names = options.names(!variables.is_empty())?;
+    options.check_installer(code.program())?;
+    let parameters = Parameters::new(language, variables, &names);
+    let mut text = match (language, options.installer) {
+        (Language::Go, true) => installer::go_imports(options.package(), true),
+        _ => String::new(),
+    };
+    let (array, set) = parts(code, language, &options.listing(), &names, &parameters);
+    text += &(array + &set);
+    let insns = code.program().len().to_string();
+    Ok(options.with_installer(text, &names, &Installed::of(&parameters, &insns)))
 }
 
 /// A program for a target.
@@ -140,6 +142,12 @@ pub struct TargetProgram<'p> {
     pub arches: Vec<Arch>,
     /// The program.
     pub code: TargetCode<'p>,
+}
+
+impl TargetProgram<'_> {
+    fn listing(&self, name: Option<String>) -> ListingOptions {
+        ListingOptions { endian: self.target.endian(), arches: self.arches.clone(), name }
+    }
 }
 
 /// The program for a target.
@@ -216,8 +224,8 @@ pub fn source_for_targets(
     let names = options.names(has_variables)?;
     let parameters = Parameters::new(language, first.code.variables(), &names);
     match language {
-        Language::C => Ok(c(&all, options, &names, &parameters, has_variables)),
-        Language::Rust => Ok(rust(&all, options, &names, &parameters, has_variables)),
+        Language::C => Ok(c(&all, options, &names, &parameters)),
+        Language::Rust => Ok(rust(&all, options, &names, &parameters)),
         Language::Go => go(&all, options, &parameters, has_variables),
     }
 }
@@ -248,21 +256,19 @@ fn check_variables(
 
 /// The array of a program, and the function that sets its variables; empty without variables.
 fn parts(
-    program: &TargetProgram<'_>,
+    code: TargetCode<'_>,
     language: Language,
+    listing: &ListingOptions,
     names: &Names,
-    name: Option<String>,
     parameters: &Parameters,
 ) -> (String, String) {
-    let arches = program.arches.clone();
-    let listing = ListingOptions { endian: program.target.endian(), arches, name };
     let dialect = language.dialect();
-    match program.code {
+    match code {
         TargetCode::Template(template) if !template.variables().is_empty() => (
-            disassemble_template(template, dialect, &listing),
+            disassemble_template(template, dialect, listing),
             function(language, template, names, parameters),
         ),
-        code => (disassemble(code.program(), dialect, &listing), String::new()),
+        code => (disassemble(code.program(), dialect, listing), String::new()),
     }
 }
 
@@ -271,38 +277,18 @@ fn c(
     options: &SourceOptions,
     names: &Names,
     parameters: &Parameters,
-    has_variables: bool,
 ) -> String {
     let mut out = String::new();
     let mut directive = "#if";
     for Conditional { program, condition } in all {
-        let (array, set) = parts(program, Language::C, names, options.name.clone(), parameters);
+        let listing = program.listing(options.name.clone());
+        let (array, set) = parts(program.code, Language::C, &listing, names, parameters);
         out += &format!("{directive} {condition}\n\n{array}{set}\n");
         directive = "#elif";
     }
     out += "#else\n#error \"there is no filter for this architecture\"\n#endif\n";
     let insns = format!("sizeof({0}) / sizeof({0}[0])", names.array);
-    let set = has_variables.then_some(Installed::Set { parameters, insns: &insns });
-    out += &installer(Language::C, options, names, set);
-    match options.installer {
-        true => installer::guarded(names, &out),
-        false => out,
-    }
-}
-
-/// The function that installs the array of the target, or what the values of variables make of it; empty if it is not
-/// wanted.
-fn installer(
-    language: Language,
-    options: &SourceOptions,
-    names: &Names,
-    set: Option<Installed<'_>>,
-) -> String {
-    let installed = set.unwrap_or(Installed::Array);
-    match options.installer {
-        true => installer::function(language, names, options.flags, &installed),
-        false => String::new(),
-    }
+    options.with_installer(out, names, &Installed::of(parameters, &insns))
 }
 
 fn rust(
@@ -310,12 +296,12 @@ fn rust(
     options: &SourceOptions,
     names: &Names,
     parameters: &Parameters,
-    has_variables: bool,
 ) -> String {
     let mut out = String::new();
     let name = options.name.as_ref().map(|name| name.to_uppercase());
     for Conditional { program, condition } in all {
-        let (array, set) = parts(program, Language::Rust, names, name.clone(), parameters);
+        let listing = program.listing(name.clone());
+        let (array, set) = parts(program.code, Language::Rust, &listing, names, parameters);
         for item in [array, set].iter().filter(|item| !item.is_empty()) {
             out += &format!("#[cfg({condition})]\n{}\n", item.trim_start());
         }
@@ -325,8 +311,7 @@ fn rust(
         "#[cfg(not(any({})))]\ncompile_error!(\"there is no filter for this architecture\");\n",
         conditions.join(", ")
     );
-    let set = has_variables.then_some(Installed::Set { parameters, insns: "" });
-    out + &installer(Language::Rust, options, names, set)
+    options.with_installer(out, names, &Installed::of(parameters, ""))
 }
 
 fn go(
@@ -350,7 +335,8 @@ fn go(
         let own: String = name.chars().chain(first).chain(letters).collect();
         let own_names = Names::new(Language::Go, Some(&own), has_variables);
         own_names.check(Language::Go)?;
-        let (array, set) = parts(program, Language::Go, &own_names, Some(own.clone()), parameters);
+        let listing = program.listing(Some(own.clone()));
+        let (array, set) = parts(program.code, Language::Go, &listing, &own_names, parameters);
         out += &format!("{array}{set}\n");
         let value = match has_variables {
             true => format!("{}({})", own_names.function, parameters.passed),
@@ -377,6 +363,5 @@ func {function}({declared}) []unix.SockFilter {{
 }}
 "
     );
-    let set = Installed::Set { parameters, insns: "" };
-    Ok(out + &installer(Language::Go, options, &names, Some(set)))
+    Ok(options.with_installer(out, &names, &Installed::Set { parameters, insns: "" }))
 }

@@ -29,8 +29,15 @@ pub(super) struct View<'a> {
     pub(super) own: Vec<Func>,
     /// The combined function.
     pub(super) whole: Func,
-    permitted: HashMap<Func, Pred>,
-    denied: HashMap<Func, Pred>,
+    /// The arguments for which functions permit or deny.
+    known: HashMap<(Func, Does), Pred>,
+}
+
+/// What a filter does with a syscall.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Does {
+    Permit,
+    Deny,
 }
 
 impl<'a> View<'a> {
@@ -44,8 +51,7 @@ impl<'a> View<'a> {
             own.push(func);
         }
         own.reverse();
-        let (permitted, denied) = Default::default();
-        Ok(View { subjects, arches, store, own, whole, permitted, denied })
+        Ok(View { subjects, arches, store, own, whole, known: HashMap::default() })
     }
 
     /// The combined function of the arguments of a syscall.
@@ -67,50 +73,35 @@ impl<'a> View<'a> {
 
     /// The arguments for which a function permits the syscall.
     pub(super) fn permits(&mut self, func: Func) -> Result<Pred, DiagramError> {
-        if let Some(known) = self.permitted.get(&func) {
-            return Ok(*known);
-        }
-        let found = that(&mut self.store, func, Verdict::permits)?;
-        self.permitted.insert(func, found);
-        Ok(found)
+        self.where_it(func, Does::Permit)
     }
 
     /// The arguments for which a function denies the syscall.
     pub(super) fn denies(&mut self, func: Func) -> Result<Pred, DiagramError> {
-        if let Some(known) = self.denied.get(&func) {
+        self.where_it(func, Does::Deny)
+    }
+
+    fn where_it(&mut self, func: Func, does: Does) -> Result<Pred, DiagramError> {
+        if let Some(known) = self.known.get(&(func, does)) {
             return Ok(*known);
         }
-        let found = that(&mut self.store, func, denies)?;
-        self.denied.insert(func, found);
+        let found = match does {
+            Does::Permit => that(&mut self.store, func, Verdict::permits)?,
+            Does::Deny => that(&mut self.store, func, denies)?,
+        };
+        self.known.insert((func, does), found);
         Ok(found)
     }
 
-    /// Whether a syscall is permitted with all arguments; false if the architecture does not have it.
-    pub(super) fn is_permitted(&mut self, arch: Arch, name: &str) -> Result<bool, DiagramError> {
-        match self.named(arch, name) {
-            Some((_, func)) => Ok(self.permits(func)? == Pred::ALWAYS),
-            None => Ok(false),
-        }
-    }
-
-    /// Whether a syscall is permitted with some arguments; false if the architecture does not have it.
-    pub(super) fn may_be_permitted(
+    /// The arguments for which a syscall is permitted or denied; none if the architecture does not have it.
+    pub(super) fn named_where(
         &mut self,
         arch: Arch,
         name: &str,
-    ) -> Result<bool, DiagramError> {
-        match self.named(arch, name) {
-            Some((_, func)) => Ok(self.permits(func)? != Pred::NEVER),
-            None => Ok(false),
-        }
-    }
-
-    /// Whether a syscall is denied with all arguments; false if the architecture does not have it.
-    pub(super) fn is_denied(&mut self, arch: Arch, name: &str) -> Result<bool, DiagramError> {
-        match self.named(arch, name) {
-            Some((_, func)) => Ok(self.denies(func)? == Pred::ALWAYS),
-            None => Ok(false),
-        }
+        does: Does,
+    ) -> Result<Pred, DiagramError> {
+        let Some((_, func)) = self.named(arch, name) else { return Ok(Pred::NEVER) };
+        self.where_it(func, does)
     }
 
     /// A syscall with this number whose arguments meet a predicate, with its verdict.
@@ -124,26 +115,16 @@ impl<'a> View<'a> {
         query::example(&self.store, arguments, start).map(|data| self.run(arch, data)).transpose()
     }
 
-    /// A permitted syscall of this name.
-    pub(super) fn permitted_example(
+    /// A syscall of this name that is permitted or denied.
+    pub(super) fn named_example(
         &mut self,
         arch: Arch,
         name: &str,
+        does: Does,
     ) -> Result<Option<Example>, DiagramError> {
-        let Some((nr, func)) = self.named(arch, name) else { return Ok(None) };
-        let permitted = self.permits(func)?;
-        self.example(arch, nr, permitted)
-    }
-
-    /// A denied syscall of this name.
-    pub(super) fn denied_example(
-        &mut self,
-        arch: Arch,
-        name: &str,
-    ) -> Result<Option<Example>, DiagramError> {
-        let Some((nr, func)) = self.named(arch, name) else { return Ok(None) };
-        let denied = self.denies(func)?;
-        self.example(arch, nr, denied)
+        let Some(nr) = arch.number(name) else { return Ok(None) };
+        let arguments = self.named_where(arch, name, does)?;
+        self.example(arch, nr, arguments)
     }
 
     /// A syscall with its verdict.

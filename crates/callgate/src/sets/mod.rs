@@ -24,10 +24,12 @@
 mod compare;
 mod defaults;
 mod expression;
+mod operation;
 #[cfg(test)]
 mod tests;
 
 pub use compare::{
     Arguments, as_the_kernel_reads, not_in, not_in_func, permitted, permitted_alike,
 };
-pub use expression::{Expression, Operation, SetError};
+pub use expression::Expression;
+pub use operation::{Operation, SetError};

@@ -1,7 +1,8 @@
 use callgate_bpf::FilterFlags;
 use callgate_core::{Endian, Insn, Op, Program, Verdict};
 
-use super::{Stack, StackErrorKind, merge};
+use super::error::StackErrorKind;
+use super::{Stack, merge};
 use crate::compile::Options;
 use crate::description::Description;
 

@@ -1,7 +1,8 @@
 //! What several lists mean together.
 
-use callgate::{Arch, SeccompData, Verdict};
+use callgate::{Arch, Verdict};
 use callgate_formats::android::{AndroidPolicy, FilterKind, ListKind, ReadOptions};
+use callgate_testing::reader::numbered;
 
 use crate::android::support::{TRAP, allowed, base, list, options, read, read_for};
 
@@ -40,16 +41,14 @@ fn the_order_of_lists_does_not_matter() {
 #[test]
 fn all_other_syscalls_and_architectures_are_trapped() {
     let policy = read("read(int) all").policy;
-    let call = |arch: Arch, nr| {
-        policy.evaluate(&SeccompData { nr, arch: arch.token(), ..SeccompData::default() })
-    };
+    let call = |arch: Arch, nr| policy.evaluate(&numbered(arch, nr, &[]));
     assert_eq!(call(Arch::Aarch64, 63), Verdict::ALLOW);
     assert_eq!(call(Arch::Aarch64, 64), TRAP);
     assert_eq!(call(Arch::Aarch64, u32::MAX), TRAP);
     assert_eq!(call(Arch::Arm, 3), Verdict::ALLOW);
     assert_eq!(call(Arch::X86_64, 0), TRAP);
     let policy = read_for(&[base("read(int) all")], &ReadOptions::new(Arch::X86_64)).policy;
-    let x32 = SeccompData { nr: 1 << 30, arch: Arch::X86_64.token(), ..SeccompData::default() };
+    let x32 = numbered(Arch::X86_64, 1 << 30, &[]);
     assert_eq!(policy.evaluate(&x32), TRAP);
 }
 

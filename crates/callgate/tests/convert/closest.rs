@@ -1,7 +1,7 @@
 //! The nearest stricter policy.
 
 use callgate::convert::{ConvertOptions, ListForm, convert, convert_diagram};
-use callgate::{Arch, SeccompData, Verdict};
+use callgate::{Arch, Verdict};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::SyscallSet;
@@ -10,14 +10,12 @@ use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate_formats::kafel;
 use callgate_formats::oci::{self, Dialect};
 use callgate_testing::languages::to;
+use callgate_testing::reader::{call, numbered};
 
 use super::support::{closest, closest_options, policy};
 
 fn verdict(policy: &Policy, name: &str, args: &[u64]) -> Verdict {
-    let nr = Arch::X86_64.number(name).unwrap();
-    let mut data = SeccompData { nr, arch: Arch::X86_64.token(), ..SeccompData::default() };
-    data.args[..args.len()].copy_from_slice(args);
-    policy.evaluate(&data)
+    policy.evaluate(&call(Arch::X86_64, name, args))
 }
 
 #[test]
@@ -273,12 +271,7 @@ fn a_syscall_gets_what_all_architectures_permit() {
         let of = |value| {
             let nr = arch.number("personality").unwrap();
             let args = [value, 0, 0, 0, 0, 0];
-            written.evaluate(&SeccompData {
-                nr,
-                arch: arch.token(),
-                args,
-                ..SeccompData::default()
-            })
+            written.evaluate(&numbered(arch, nr, &args))
         };
         let found: Vec<u64> = (0..6).filter(|value| of(*value).permits()).collect();
         assert_eq!(found, [2, 3], "{arch}");

@@ -2,6 +2,7 @@
 
 use callgate::{Arch, Expr, Filter, SeccompData, Verdict, arg, instruction_pointer};
 use callgate_bpf::SyscallTable;
+use callgate_testing::reader::numbered;
 use proptest::prelude::*;
 
 /// Whether a condition on the syscall holds for these arguments; the compiled program must agree.
@@ -9,7 +10,7 @@ fn holds(arch: Arch, name: &str, expr: Expr, args: [u64; 6]) -> bool {
     let filter = Filter::builder(arch).allow_if(name, expr).unwrap().build().unwrap();
     let nr = arch.number(name).unwrap();
     let verdict = filter.verdict(arch, nr, args);
-    let data = SeccompData { nr, arch: arch.token(), args, ..SeccompData::default() };
+    let data = numbered(arch, nr, &args);
     assert_eq!(filter.compile().unwrap().run(&data, arch.endian()).verdict, verdict);
     verdict == Verdict::ALLOW
 }
@@ -308,7 +309,7 @@ proptest! {
             let args = [a, b, c, 1, 2, 3];
             let expected = if tree.holds(&args) { Verdict::ALLOW } else { Verdict::KILL_PROCESS };
             prop_assert_eq!(filter.verdict(Arch::X86_64, 72, args), expected, "{:x?}", args);
-            let data = SeccompData { nr: 72, arch: Arch::X86_64.token(), args, ..Default::default() };
+            let data = numbered(Arch::X86_64, 72, &args);
             prop_assert_eq!(program.run(&data, callgate::Endian::Little).verdict, expected);
         }
     }

@@ -1,7 +1,8 @@
 //! What rules mean, on one architecture and on several.
 
-use callgate::{Arch, Expr, Filter, SeccompData, Syscall, Verdict, arg};
+use callgate::{Arch, Expr, Filter, Syscall, Verdict, arg};
 use callgate_bpf::SyscallTable;
+use callgate_testing::reader::numbered;
 
 const X32: u32 = 0x4000_0000;
 const NONE: [u64; 6] = [0; 6];
@@ -165,7 +166,7 @@ fn what_is_compiled_means_what_was_built() {
         for (nr, _) in arch.syscalls() {
             for (a, b) in values.iter().flat_map(|a| values.map(|b| (*a, b))) {
                 let args = [a, b, 0, 0, 0, 0];
-                let data = SeccompData { nr, arch: arch.token(), args, ..Default::default() };
+                let data = numbered(arch, nr, &args);
                 let expected = filter.policy().evaluate(&data);
                 assert_eq!(program.run(&data, arch.endian()).verdict, expected, "{data:?}");
                 denied += usize::from(expected != Verdict::ALLOW);

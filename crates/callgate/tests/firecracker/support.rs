@@ -3,8 +3,8 @@
 use callgate::Arch;
 use callgate_formats::Profile;
 use callgate_formats::firecracker::{self, ReadOptions};
-use callgate_testing::reader::call;
 pub(crate) use callgate_testing::reader::lines;
+use callgate_testing::reader::{call, invalid, valid};
 
 /// A document with one filter of these entries, which allows what matches, on x86_64.
 pub(crate) fn filter(entries: &str) -> Profile {
@@ -20,21 +20,17 @@ pub(crate) fn document(entries: &str) -> String {
 
 /// The only filter of a document on x86_64, which must be valid.
 pub(crate) fn read(text: &str) -> Profile {
-    firecracker::read(text, &ReadOptions::new(Arch::X86_64))
-        .unwrap_or_else(|messages| panic!("{text}\n{}", lines(&messages)))
+    valid(text, firecracker::read(text, &ReadOptions::new(Arch::X86_64)))
 }
 
-/// The messages about a document that is invalid on x86_64: `line:column: what (help)`.
+/// The errors about a document that is invalid on x86_64: `line:column: what (help)`.
 pub(crate) fn errors(text: &str) -> String {
     errors_for(text, &ReadOptions::new(Arch::X86_64))
 }
 
-/// The messages about an invalid document.
+/// The errors about an invalid document.
 pub(crate) fn errors_for(text: &str, options: &ReadOptions) -> String {
-    match firecracker::read(text, options) {
-        Ok(_) => panic!("valid: {text}"),
-        Err(messages) => lines(&messages),
-    }
+    invalid(text, firecracker::read(text, options))
 }
 
 /// The verdict for a syscall on x86_64.

@@ -1,7 +1,8 @@
 //! Actions, architectures, and the two names of an action.
 
-use callgate::{Arch, SeccompData, Verdict};
+use callgate::{Arch, Verdict};
 use callgate_formats::firecracker::{self, ReadOptions};
+use callgate_testing::reader::numbered;
 
 use crate::firecracker::support::{errors_for, filter, lines, read, syscall};
 
@@ -68,9 +69,7 @@ fn numbers_beyond_what_the_kernel_takes_are_warnings() {
 #[test]
 fn x32_mismatches_and_other_architectures_are_killed() {
     let profile = filter(r#"{"syscall": "read"}"#);
-    let verdict = |arch: Arch, nr: u32| {
-        profile.policy.evaluate(&SeccompData { nr, arch: arch.token(), ..SeccompData::default() })
-    };
+    let verdict = |arch: Arch, nr: u32| profile.policy.evaluate(&numbered(arch, nr, &[]));
     assert_eq!(verdict(Arch::X86_64, 0), Verdict::ALLOW);
     assert_eq!(verdict(Arch::X86_64, 0x4000_0000), Verdict::trap(0));
     assert_eq!(verdict(Arch::X86, 3), Verdict::KILL_PROCESS);
@@ -82,7 +81,7 @@ fn the_architectures_are_those_of_seccompiler() {
     let text = r#"{"t": {"mismatch_action": "trap", "match_action": "allow", "filter": [{"syscall": "read"}]}}"#;
     for (arch, nr) in [(Arch::Aarch64, 63), (Arch::Riscv64, 63)] {
         let profile = firecracker::read(text, &ReadOptions::new(arch)).unwrap();
-        let data = SeccompData { nr, arch: arch.token(), ..SeccompData::default() };
+        let data = numbered(arch, nr, &[]);
         assert_eq!(profile.policy.evaluate(&data), Verdict::ALLOW);
     }
     assert_eq!(

@@ -1,11 +1,11 @@
 //! Helpers: the verdicts and messages of a policy.
 
-use callgate::{Arch, SeccompData};
+use callgate::Arch;
 use callgate_bpf::SyscallTable;
 use callgate_formats::Profile;
 use callgate_formats::kafel::{self, ReadOptions};
-use callgate_testing::reader::error_lines;
 pub(crate) use callgate_testing::reader::lines;
+use callgate_testing::reader::{invalid, numbered, valid};
 
 /// The policy on x86_64, which must be valid.
 pub(crate) fn read(text: &str) -> Profile {
@@ -14,8 +14,7 @@ pub(crate) fn read(text: &str) -> Profile {
 
 /// The policy on some architectures, which must be valid.
 pub(crate) fn read_for(text: &str, arches: &[Arch]) -> Profile {
-    let options = ReadOptions::for_arches(arches.to_vec());
-    kafel::read(text, &options).unwrap_or_else(|messages| panic!("{text}\n{}", lines(&messages)))
+    valid(text, kafel::read(text, &ReadOptions::for_arches(arches.to_vec())))
 }
 
 /// The errors about an invalid policy on x86_64: `line:column: what (help)`.
@@ -25,12 +24,7 @@ pub(crate) fn errors(text: &str) -> String {
 
 /// The errors about a policy that is invalid on some architectures.
 pub(crate) fn errors_for(text: &str, arches: &[Arch]) -> String {
-    let options = ReadOptions::for_arches(arches.to_vec());
-    let messages = match kafel::read(text, &options) {
-        Ok(_) => panic!("valid: {text}"),
-        Err(messages) => messages,
-    };
-    error_lines(&messages)
+    invalid(text, kafel::read(text, &ReadOptions::for_arches(arches.to_vec())))
 }
 
 /// The warnings about a valid policy on x86_64.
@@ -40,8 +34,7 @@ pub(crate) fn warnings(text: &str) -> String {
 
 /// The verdict for a syscall on an architecture.
 pub(crate) fn on(profile: &Profile, arch: Arch, nr: u32, args: &[u64]) -> String {
-    let mut data = SeccompData { nr, arch: arch.token(), ..SeccompData::default() };
-    data.args[..args.len()].copy_from_slice(args);
+    let data = numbered(arch, nr, args);
     profile.policy.evaluate(&data).to_string()
 }
 

@@ -4,7 +4,7 @@ use callgate::Arch;
 use callgate_formats::Profile;
 use callgate_formats::lxc::{self, ReadOptions};
 pub(crate) use callgate_testing::reader::lines;
-use callgate_testing::reader::{call, error_lines};
+use callgate_testing::reader::{call, invalid, valid};
 
 /// The profile on x86_64, which must be valid.
 pub(crate) fn read(text: &str) -> Profile {
@@ -13,16 +13,12 @@ pub(crate) fn read(text: &str) -> Profile {
 
 /// The profile on a host, which must be valid.
 pub(crate) fn read_for(text: &str, native: Arch) -> Profile {
-    let profile = lxc::read(text, &ReadOptions::new(native));
-    profile.unwrap_or_else(|messages| panic!("{text}\n{}", lines(&messages)))
+    valid(text, lxc::read(text, &ReadOptions::new(native)))
 }
 
 /// The errors about an invalid profile on x86_64: `line:column: what (help)`.
 pub(crate) fn errors(text: &str) -> String {
-    match lxc::read(text, &ReadOptions::new(Arch::X86_64)) {
-        Ok(_) => panic!("valid: {text}"),
-        Err(messages) => error_lines(&messages),
-    }
+    invalid(text, lxc::read(text, &ReadOptions::new(Arch::X86_64)))
 }
 
 /// The warnings about a valid profile on x86_64.

@@ -1,6 +1,7 @@
 //! Version 1: numbers of allowed syscalls.
 
-use callgate::{Arch, SeccompData};
+use callgate::Arch;
+use callgate_testing::reader::numbered;
 
 use crate::lxc::support::{on, read, read_for, syscall, warnings};
 
@@ -10,7 +11,7 @@ fn numbers_are_allowed_and_all_others_kill_the_thread() {
     assert_eq!(syscall(&profile, "read", &[]), "ALLOW");
     assert_eq!(syscall(&profile, "close", &[]), "ALLOW");
     assert_eq!(syscall(&profile, "write", &[]), "KILL_THREAD");
-    let unknown = SeccompData { nr: 500, arch: Arch::X86_64.token(), ..SeccompData::default() };
+    let unknown = numbered(Arch::X86_64, 500, &[]);
     assert_eq!(profile.policy.evaluate(&unknown).to_string(), "ALLOW");
 }
 

@@ -1,6 +1,7 @@
 //! `@denylist`.
 
-use callgate::{Arch, SeccompData, Verdict};
+use callgate::{Arch, Verdict};
+use callgate_testing::reader::numbered;
 
 use crate::minijail::support::{errors, read, read_with, syscall, warnings};
 
@@ -11,7 +12,7 @@ fn a_denylist_allows_what_it_does_not_name() {
     assert_eq!(syscall(&policy, "write", &[1]), "ERRNO(ENOSYS)");
     assert_eq!(syscall(&policy, "write", &[2]), "ALLOW");
     assert_eq!(syscall(&policy, "close", &[]), "ALLOW");
-    let data = SeccompData { nr: 3, arch: Arch::X86.token(), ..SeccompData::default() };
+    let data = numbered(Arch::X86, 3, &[]);
     assert_eq!(policy.evaluate(&data), Verdict::errno(1));
 }
 

@@ -1,6 +1,7 @@
 //! Filters: actions, conditions, statements for several syscalls, architectures.
 
-use callgate::{Arch, SeccompData, Verdict};
+use callgate::{Arch, Verdict};
+use callgate_testing::reader::numbered;
 
 use crate::minijail::support::{on, read, read_for, syscall};
 
@@ -104,9 +105,7 @@ fn a_syscall_may_be_for_some_architectures_only() {
 #[test]
 fn other_architectures_are_killed_and_x32_numbers_get_the_default() {
     let policy = read("@default trap\nread: 1");
-    let verdict = |arch: Arch, nr: u32| {
-        policy.evaluate(&SeccompData { nr, arch: arch.token(), ..SeccompData::default() })
-    };
+    let verdict = |arch: Arch, nr: u32| policy.evaluate(&numbered(arch, nr, &[]));
     assert_eq!(verdict(Arch::X86_64, 0), Verdict::ALLOW);
     assert_eq!(verdict(Arch::X86_64, 0x4000_0000), Verdict::trap(0));
     assert_eq!(verdict(Arch::X86, 3), Verdict::KILL_THREAD);
@@ -128,6 +127,6 @@ fn arguments_have_32_bits_on_32_bit_architectures() {
 fn syscalls_of_arm_have_a_prefix() {
     let policy = read_for("ARM_cacheflush: 1", Arch::Arm);
     let nr = 0x000f_0002;
-    let data = SeccompData { nr, arch: Arch::Arm.token(), ..SeccompData::default() };
+    let data = numbered(Arch::Arm, nr, &[]);
     assert_eq!(policy.evaluate(&data), Verdict::ALLOW);
 }

@@ -4,7 +4,7 @@ use callgate::Arch;
 use callgate_core::policy::Policy;
 use callgate_formats::minijail::{self, Included, MinijailPolicy, ReadOptions};
 pub(crate) use callgate_testing::reader::lines;
-use callgate_testing::reader::{call, error_lines};
+use callgate_testing::reader::{call, invalid, valid};
 
 /// The policy on x86_64, which must be valid.
 pub(crate) fn read(text: &str) -> Policy {
@@ -13,10 +13,7 @@ pub(crate) fn read(text: &str) -> Policy {
 
 /// The policy on an architecture, which must be valid.
 pub(crate) fn read_for(text: &str, arch: Arch) -> Policy {
-    match minijail::read(text, &ReadOptions::new(arch)) {
-        Ok(policy) => policy.profile.policy,
-        Err(messages) => panic!("{text}\n{}", lines(&messages)),
-    }
+    valid(text, minijail::read(text, &ReadOptions::new(arch))).profile.policy
 }
 
 /// Reads a policy with these files on x86_64.
@@ -43,19 +40,12 @@ pub(crate) fn errors(text: &str) -> String {
 
 /// The errors about a policy that is invalid on an architecture.
 pub(crate) fn errors_for(text: &str, arch: Arch) -> String {
-    let messages = match minijail::read(text, &ReadOptions::new(arch)) {
-        Ok(_) => panic!("valid: {text}"),
-        Err(messages) => messages,
-    };
-    error_lines(&messages)
+    invalid(text, minijail::read(text, &ReadOptions::new(arch)))
 }
 
 /// The warnings about a valid policy on x86_64.
 pub(crate) fn warnings(text: &str) -> String {
-    match minijail::read(text, &ReadOptions::new(Arch::X86_64)) {
-        Ok(policy) => lines(&policy.profile.warnings),
-        Err(messages) => panic!("{text}\n{}", lines(&messages)),
-    }
+    lines(&valid(text, minijail::read(text, &ReadOptions::new(Arch::X86_64))).profile.warnings)
 }
 
 /// The verdict for a syscall on an architecture.

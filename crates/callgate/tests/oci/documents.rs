@@ -1,7 +1,8 @@
 //! Texts with several documents or resources: the only profile is read, or the one with the name that is asked for.
 
-use callgate::{Arch, SeccompData, Verdict};
+use callgate::{Arch, Verdict};
 use callgate_formats::oci::{self, Dialect, Included, ReadOptions};
+use callgate_testing::reader::numbered;
 
 use crate::oci::support::{lines, options, warnings};
 
@@ -39,7 +40,7 @@ fn allowed(text: &str, name: Option<&str>) -> Result<Vec<u32>, String> {
         .map_err(|messages| lines(&messages))?;
     assert_eq!(warnings(&profile), Vec::<&str>::new());
     let verdict = |nr: &u32| {
-        let data = SeccompData { nr: *nr, arch: Arch::X86_64.token(), ..SeccompData::default() };
+        let data = numbered(Arch::X86_64, *nr, &[]);
         profile.policy.evaluate(&data) == Verdict::ALLOW
     };
     Ok([0, 1, 3].into_iter().filter(verdict).collect())

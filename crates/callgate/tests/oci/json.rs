@@ -13,10 +13,15 @@ fn of(dialect: Option<Dialect>) -> ReadOptions {
     ReadOptions { dialect, ..options(Dialect::Oci) }
 }
 
+/// The messages of a dialect, which refuses a text.
+fn refused(text: &str, dialect: Option<Dialect>) -> String {
+    lines(&oci::read(text, &of(dialect)).expect_err(text))
+}
+
 /// Asserts that every dialect rejects a text with a message that contains this.
 fn rejected(text: &str, expected: &str) {
     for dialect in READERS {
-        let messages = lines(&oci::read(text, &of(dialect)).expect_err(text));
+        let messages = refused(text, dialect);
         assert!(messages.contains(expected), "{dialect:?} {text}\n{messages}");
     }
 }
@@ -61,7 +66,7 @@ fn keys_that_fold_to_a_known_one() {
             assert!(lines(&profile.warnings).contains(&expected), "{}", lines(&profile.warnings));
         }
         for dialect in [None, Some(Dialect::Oci)] {
-            let messages = lines(&oci::read(&text, &of(dialect)).unwrap_err());
+            let messages = refused(&text, dialect);
             let expected = format!(
                 "programs in Go (Docker, Podman, runc) read `{spelled}` as `{key}`, but \
                          crun and Kubernetes do not"
@@ -88,10 +93,7 @@ fn the_kelvin_sign_folds_to_k() {
     let text = text(&format!("{}, {}", entry("dup", "ALLOW", gated), entry("close", "ALLOW", "")));
     let profile = oci::read(&text, &of(Some(Dialect::Docker))).unwrap();
     assert_eq!(syscall(&profile, "dup", &[]), "ERRNO(EPERM)");
-    assert!(
-        lines(&oci::read(&text, &of(None)).unwrap_err())
-            .contains("read `min\\u212aernel` as `minKernel`")
-    );
+    assert!(refused(&text, None).contains("read `min\\u212aernel` as `minKernel`"));
 }
 
 /// No program folds these to the key.
@@ -100,7 +102,7 @@ fn keys_that_only_look_alike() {
     for key in ["name\u{455}", "n\u{e4}mes", "names ", "name\u{df}"] {
         let text = profile().replacen("names", key, 1);
         for dialect in READERS {
-            let messages = lines(&oci::read(&text, &of(dialect)).unwrap_err());
+            let messages = refused(&text, dialect);
             assert!(messages.contains("missing `names` in an entry of `syscalls`"), "{messages}");
         }
     }
@@ -116,10 +118,10 @@ fn keys_on_the_path_to_the_profile() {
             format!("{{\"ociVersion\": \"1\", \"{linux}\": {{\"{seccomp}\": {}}}}}", profile());
         let runc = oci::read(&text, &of(Some(Dialect::Runc))).unwrap();
         assert_eq!(syscall(&runc, "dup", &[]), "ALLOW");
-        let crun = lines(&oci::read(&text, &of(Some(Dialect::Crun))).unwrap_err());
+        let crun = refused(&text, Some(Dialect::Crun));
         assert!(crun.contains("missing `linux.seccomp` in this OCI configuration"), "{crun}");
         for dialect in [None, Some(Dialect::Oci)] {
-            let messages = lines(&oci::read(&text, &of(dialect)).unwrap_err());
+            let messages = refused(&text, dialect);
             assert!(messages.contains("programs in Go (Docker, Podman, runc) read"), "{messages}");
         }
     }
@@ -129,7 +131,7 @@ fn keys_on_the_path_to_the_profile() {
         profile().replacen("names", "Names", 1)
     );
     for dialect in [None, Some(Dialect::Runc), Some(Dialect::Crun), Some(Dialect::Oci)] {
-        let messages = lines(&oci::read(&text, &of(dialect)).unwrap_err());
+        let messages = refused(&text, dialect);
         assert!(messages.contains("but crun and Kubernetes do not"), "{messages}");
     }
 }
@@ -150,7 +152,7 @@ fn repeated_keys() {
         [format!("{{{linux}, {linux}}}"), format!("{{\"linux\": {{{section}, {section}}}}}")]
     {
         for dialect in [None, Some(Dialect::Oci), Some(Dialect::Runc), Some(Dialect::Crun)] {
-            let messages = lines(&oci::read(&text, &of(dialect)).unwrap_err());
+            let messages = refused(&text, dialect);
             assert!(messages.contains("is given twice, first at 1:"), "{messages}");
         }
     }
@@ -161,14 +163,11 @@ fn repeated_keys() {
 fn repeated_keys_in_different_case() {
     let text = text(&entry("dup", "ALLOW", "\"Names\": [\"dup2\"]"));
     for dialect in GO {
-        let messages = lines(&oci::read(&text, &of(Some(dialect))).unwrap_err());
+        let messages = refused(&text, Some(dialect));
         assert!(messages.contains("`Names` is given twice, first at 1:51"), "{messages}");
     }
     for dialect in [None, Some(Dialect::Oci)] {
-        assert!(
-            lines(&oci::read(&text, &of(dialect)).unwrap_err())
-                .contains("programs in Go (Docker, Podman, runc) read")
-        );
+        assert!(refused(&text, dialect).contains("programs in Go (Docker, Podman, runc) read"));
     }
     let crun = oci::read(&text, &of(Some(Dialect::Crun))).unwrap();
     assert_eq!(
@@ -181,7 +180,7 @@ fn repeated_keys_in_different_case() {
     ));
     // The same on the path to the profile.
     let text = format!("{{\"linux\": {{\"seccomp\": {0}, \"Seccomp\": {0}}}}}", profile());
-    let messages = lines(&oci::read(&text, &of(Some(Dialect::Runc))).unwrap_err());
+    let messages = refused(&text, Some(Dialect::Runc));
     assert!(messages.contains("`Seccomp` is given twice, first at 1:12"), "{messages}");
     let crun = oci::read(&text, &of(Some(Dialect::Crun))).unwrap();
     assert!(lines(&crun.warnings).contains("`Seccomp` is ignored: the profile is read from"));
@@ -365,7 +364,7 @@ fn nesting() {
     };
     assert!(oci::read(&nested(500), &of(Some(Dialect::Runc))).is_ok());
     for depth in [600, 20_000] {
-        let messages = lines(&oci::read(&nested(depth), &of(Some(Dialect::Runc))).unwrap_err());
+        let messages = refused(&nested(depth), Some(Dialect::Runc));
         assert!(messages.contains("deeper than the limit of 512 levels"), "{messages}");
     }
 }
@@ -392,13 +391,13 @@ fn yaml_is_read_as_its_json() {
         let profile = oci::read(yaml, &of(Some(dialect))).unwrap();
         assert_eq!(syscall(&profile, "dup", &[]), "ALLOW");
     }
-    assert!(lines(&oci::read(yaml, &of(None)).unwrap_err()).contains(
+    assert!(refused(yaml, None).contains(
         "3:3: programs in Go \
                                                                       (Docker, Podman, runc) \
                                                                       read `Names` as `names`"
     ));
     let twice = yaml.replace("  action", "  names: [dup2]\n  action");
-    let messages = lines(&oci::read(&twice, &of(Some(Dialect::Runc))).unwrap_err());
+    let messages = refused(&twice, Some(Dialect::Runc));
     assert!(messages.contains("4:3: `names` is given twice, first at 3:3"), "{messages}");
 }
 
@@ -446,12 +445,12 @@ fn types_of_members_that_have_no_effect() {
     let arches = "{\"architectures\": [\"SCMP_ARCH_X86_64\"], \"archMap\": {}, ";
     let text = profile().replacen('{', arches, 1);
     for dialect in [None, Some(Dialect::Docker), Some(Dialect::Podman)] {
-        let messages = lines(&oci::read(&text, &of(dialect)).unwrap_err());
+        let messages = refused(&text, dialect);
         assert!(messages.contains("`archMap` must be a list, but is an object"), "{messages}");
     }
     let linux = format!("{{\"ociVersion\": 1.0, \"linux\": {{\"seccomp\": {}}}}}", profile());
     for dialect in [None, Some(Dialect::Oci), Some(Dialect::Runc), Some(Dialect::Crun)] {
-        let messages = lines(&oci::read(&linux, &of(dialect)).unwrap_err());
+        let messages = refused(&linux, dialect);
         assert!(
             messages.contains("`ociVersion` must be a string, but is the number 1.0"),
             "{messages}"

@@ -1,12 +1,12 @@
 //! Helpers: short profiles, and the verdicts and messages that they give.
 
-use callgate::{Arch, SeccompData};
-use callgate_bpf::SyscallTable;
+use callgate::Arch;
 use callgate_bpf::diagnostic::{Diagnostic, Severity};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::policy::Policy;
 use callgate_formats::Profile;
 use callgate_formats::oci::{self, Dialect, EnosysAbove, ReadOptions};
+use callgate_testing::reader::{self, call, numbered};
 
 /// Every way to read a profile: without a dialect, and each dialect.
 pub(crate) const READERS: [Option<Dialect>; 6] = [
@@ -72,6 +72,13 @@ pub(crate) fn errors(entries: &[String], options: &ReadOptions) -> Vec<String> {
     errors.map(|message| message.message.clone()).collect()
 }
 
+/// The messages about an invalid text, all of which are errors.
+pub(crate) fn messages(text: &str, dialect: Dialect) -> String {
+    let messages = oci::read(text, &options(dialect)).expect_err("an invalid text");
+    assert!(messages.iter().all(|one| one.severity == Severity::Error), "{messages:?}");
+    reader::lines(&messages)
+}
+
 /// The texts of the warnings about a profile.
 pub(crate) fn warnings(profile: &Profile) -> Vec<&str> {
     profile.warnings.iter().map(|warning| warning.message.as_str()).collect()
@@ -85,15 +92,12 @@ pub(crate) fn lines(messages: &[Diagnostic]) -> String {
 
 /// The verdict for a syscall by number.
 pub(crate) fn verdict_of(policy: &Policy, arch: Arch, nr: u32, args: &[u64]) -> String {
-    let mut data = SeccompData { nr, arch: arch.token(), ..SeccompData::default() };
-    data.args[..args.len()].copy_from_slice(args);
-    policy.evaluate(&data).to_string()
+    policy.evaluate(&numbered(arch, nr, args)).to_string()
 }
 
 /// The verdict for a syscall by name on an architecture.
 pub(crate) fn on(policy: &Policy, arch: Arch, name: &str, args: &[u64]) -> String {
-    let nr = arch.number(name).unwrap_or_else(|| panic!("{arch} has no {name}"));
-    verdict_of(policy, arch, nr, args)
+    policy.evaluate(&call(arch, name, args)).to_string()
 }
 
 /// The verdict for a syscall by name on x86_64.

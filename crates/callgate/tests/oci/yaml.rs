@@ -2,8 +2,9 @@
 
 use callgate_formats::CONTAINER_DEFAULT;
 use callgate_formats::oci::{self, Dialect};
+use callgate_testing::reader::expect_messages;
 
-use crate::oci::support::{args, entry, lines, options, syscall, text, warnings};
+use crate::oci::support::{args, entry, lines, messages, options, syscall, text, warnings};
 
 /// A resource of the Security Profiles Operator.
 const RESOURCE: &str = "\
@@ -43,9 +44,8 @@ spec:
 
 /// Asserts that a text is rejected with this message and help.
 fn rejected(text: &str, expected: &str) {
-    let messages = oci::read(text, &options(Dialect::Runc)).unwrap_err();
     let beginning: String = text.chars().take(1000).collect();
-    assert_eq!(lines(&messages), format!("Error {expected}\n"), "{beginning}");
+    assert_eq!(messages(text, Dialect::Runc), expected, "{beginning}");
 }
 
 /// A profile in YAML with one entry, which starts on line 3.
@@ -105,27 +105,70 @@ fn the_dialect_is_detected_as_in_json() {
     );
 }
 
+/// Texts, and the messages about them.
+const TEXTS: &str = r##"
+"spec:\n\tdefaultAction: SCMP_ACT_ERRNO\n"
+    2:1: this line is indented with a tab (use spaces: YAML does not allow tabs there)
+"# nothing\n"
+    the text has no content; expected a YAML mapping (give a seccomp profile or a SeccompProfile resource)
+"- defaultAction\n"
+    1:1: a profile must be an object, but this is a list (give a seccomp profile, an OCI config.json or a SeccompProfile resource)
+"apiVersion: v1\nkind: ConfigMap\ndata: {}\n"
+    2:7: `kind` is "ConfigMap", but must be "SeccompProfile" (give a SeccompProfile resource, or a profile in its own file)
+{"apiVersion": "v1", "kind": "List", "items": []}
+    1:30: `kind` is "List", but must be "SeccompProfile" (give a SeccompProfile resource, or a profile in its own file)
+"kind: CronJob\nspec: {schedule: x}\n"
+    1:7: this CronJob names no seccomp profile, so the kubelet's default decides (RuntimeDefault is the profile of containerd or CRI-O, which resembles container-default; Unconfined means that no filter is installed)
+"##;
+
+/// The only entry of a profile, which starts on line 3, and the messages about it.
+const ENTRIES: &str = r#"
+"- names: [read, write\n"
+    3:10: the list that starts here is not closed (the text is truncated; check that the file is complete)
+"- names: ["é", "wri"
+    3:16: the string that starts here is not closed (the text is truncated; check that the file is complete)
+"- names:\n  - read\n  act"
+    5:3: this line is neither `key: value` nor `- item` (write a colon and a space after the key, or complete the file)
+"- &base\n  names: [read]\n  action: SCMP_ACT_ALLOW\n- *base\n"
+    3:3: YAML anchors are not supported (remove `&name`, and replace each `*name` by the value)
+"- *base\n"
+    3:3: YAML aliases are not supported (replace `*name` by the value)
+"- names: [read]\n  action: SCMP_ACT_ALLOW\n  names: [write]\n"
+    5:3: `names` is given twice, first at 3:3 (remove one: parsers disagree on which of the two counts)
+"- action:\n  - SCMP_ACT_ALLOW\n  names: [dup]\n"
+    4:3: `action` must be a string, but is a list ()
+"- action: SCMP_ACT_ALLOW\n  names: [5]\n"
+    4:11: each item of `names` must be a string, but is the number 5 ()
+"#;
+
+/// The value of a condition, and the messages about it.
+const VALUES: &str = r#"
+1.5
+    7:12: `value` is 1.5, but must be an integer from 0 to 18446744073709551615 ()
+1e3
+    7:12: `value` is 1e3, but must be an integer from 0 to 18446744073709551615 ()
+0x10000000000000000
+    7:12: `value` is 0x10000000000000000, but must be an integer from 0 to 18446744073709551615 ()
+'5'
+    7:12: `value` must be an integer, but is the string "5" ()
+1_000
+    7:12: `value` must be an integer, but is `1_000`, which is a number for some YAML readers, but a string for others (put it in quotes, or write the number in decimal)
+true
+    7:12: `value` must be an integer, but is the boolean true ()
+[5]
+    7:12: `value` must be an integer, but is a list ()
+-1
+    7:12: `value` is -1, but must be an integer from 0 to 18446744073709551615 (arguments are unsigned; write 18446744073709551615 for -1)
+"#;
+
+#[test]
+fn every_error_has_a_position_and_help() {
+    expect_messages(TEXTS, |text| messages(text, Dialect::Runc));
+    expect_messages(ENTRIES, |entry| messages(&with_entry(entry), Dialect::Runc));
+}
+
 #[test]
 fn texts_that_are_not_yaml() {
-    rejected(
-        "spec:\n\tdefaultAction: SCMP_ACT_ERRNO\n",
-        "2:1: this line is indented with a tab (use spaces: YAML does not allow tabs there)",
-    );
-    rejected(
-        &with_entry("- names: [read, write\n"),
-        "3:10: the list that starts here is not closed (the text is truncated; check that the \
-         file is complete)",
-    );
-    rejected(
-        &with_entry("- names: [\"é\", \"wri"),
-        "3:16: the string that starts here is not closed (the text is truncated; check that the \
-         file is complete)",
-    );
-    rejected(
-        &with_entry("- names:\n  - read\n  act"),
-        "5:3: this line is neither `key: value` nor `- item` (write a colon and a space after \
-         the key, or complete the file)",
-    );
     rejected(
         &format!("spec: {}", "[".repeat(1_000_000)),
         "1:262: nesting is deeper than the limit of 255 levels (profiles nest at most ten levels \
@@ -136,29 +179,10 @@ fn texts_that_are_not_yaml() {
         "2:509: nesting is deeper than the limit of 255 levels (profiles nest at most ten levels \
          deep; check that this is the right file)",
     );
-    rejected(
-        "# nothing\n",
-        "the text has no content; expected a YAML mapping (give a seccomp profile or a \
-         SeccompProfile resource)",
-    );
 }
 
 #[test]
 fn ambiguous_yaml_is_rejected() {
-    rejected(
-        &with_entry("- &base\n  names: [read]\n  action: SCMP_ACT_ALLOW\n- *base\n"),
-        "3:3: YAML anchors are not supported (remove `&name`, and replace each `*name` by the \
-         value)",
-    );
-    rejected(
-        &with_entry("- *base\n"),
-        "3:3: YAML aliases are not supported (replace `*name` by the value)",
-    );
-    rejected(
-        &with_entry("- names: [read]\n  action: SCMP_ACT_ALLOW\n  names: [write]\n"),
-        "5:3: `names` is given twice, first at 3:3 (remove one: parsers disagree on which of the \
-         two counts)",
-    );
     rejected(
         &format!("{RESOURCE}---\n{RESOURCE}"),
         "36:1: the text has 2 profiles; one must be chosen: example, example (the names are equal, so \
@@ -179,48 +203,12 @@ fn wrong_types_and_numbers() {
              op: SCMP_CMP_EQ\n"
         ))
     };
-    let range = "but must be an integer from 0 to 18446744073709551615";
-    for (value, expected) in [
-        ("1.5", format!("7:12: `value` is 1.5, {range} ()")),
-        ("1e3", format!("7:12: `value` is 1e3, {range} ()")),
-        ("0x10000000000000000", format!("7:12: `value` is 0x10000000000000000, {range} ()")),
-        ("'5'", "7:12: `value` must be an integer, but is the string \"5\" ()".to_owned()),
-        (
-            "1_000",
-            "7:12: `value` must be an integer, but is `1_000`, which is a number for some YAML readers, but a string for \
-             others (put it in quotes, or write the number in decimal)"
-                .to_owned(),
-        ),
-        ("true", "7:12: `value` must be an integer, but is the boolean true ()".to_owned()),
-        ("[5]", "7:12: `value` must be an integer, but is a list ()".to_owned()),
-        (
-            "-1",
-            format!(
-                "7:12: `value` is -1, {range} (arguments are unsigned; write 18446744073709551615 \
-                 for -1)"
-            ),
-        ),
-    ] {
-        rejected(&arg(value), &expected);
-    }
+    expect_messages(VALUES, |value| messages(&arg(value), Dialect::Runc));
     assert!(oci::read(&arg("0xffffffffffffffff"), &options(Dialect::Runc)).is_ok());
-    rejected(
-        &with_entry("- action:\n  - SCMP_ACT_ALLOW\n  names: [dup]\n"),
-        "4:3: `action` must be a string, but is a list ()",
-    );
-    rejected(
-        &with_entry("- action: SCMP_ACT_ALLOW\n  names: [5]\n"),
-        "4:11: each item of `names` must be a string, but is the number 5 ()",
-    );
     rejected(
         &RESOURCE.replace("spec:\n", "spec:\n  disabled: yes\n"),
         "10:13: `disabled` must be true or false, but is `yes`, which is a boolean in YAML 1.1, which Kubernetes reads, but a string in YAML 1.2 (put it in quotes, or \
          write true or false)",
-    );
-    rejected(
-        "- defaultAction\n",
-        "1:1: a profile must be an object, but this is a list (give a seccomp profile, an OCI \
-         config.json or a SeccompProfile resource)",
     );
 }
 
@@ -233,16 +221,6 @@ fn disputed_values_elsewhere_do_no_harm() {
 
 #[test]
 fn other_resources_of_kubernetes() {
-    let kind = "must be \"SeccompProfile\" (give a SeccompProfile resource, or a profile in its \
-                own file)";
-    rejected(
-        "apiVersion: v1\nkind: ConfigMap\ndata: {}\n",
-        &format!("2:7: `kind` is \"ConfigMap\", but {kind}"),
-    );
-    rejected(
-        "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": []}",
-        &format!("1:30: `kind` is \"List\", but {kind}"),
-    );
     rejected(
         &RESOURCE.replace("spec:\n", "spec:\n  baseProfileName: runc-v1.2\n"),
         "10:20: cannot read the base profile `runc-v1.2`: it is not in this document (a base profile may also be another resource in the same text)",
@@ -272,11 +250,6 @@ fn workloads_of_kubernetes_name_profiles() {
         "1:7: this Deployment is not a profile; it names RuntimeDefault for the pod at 6:25, Localhost \
          profiles/web.json for the container web at 11:13 (give the file of the node, \
          /var/lib/kubelet/seccomp/profiles/web.json)",
-    );
-    rejected(
-        "kind: CronJob\nspec: {schedule: x}\n",
-        "1:7: this CronJob names no seccomp profile, so the kubelet's default decides (RuntimeDefault is the profile of \
-         containerd or CRI-O, which resembles container-default; Unconfined means that no filter is installed)",
     );
     let many: String = (0..7)
         .map(|n| {

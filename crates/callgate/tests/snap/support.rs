@@ -1,9 +1,10 @@
 //! Helpers: the verdicts and messages of a profile.
 
 use callgate::Arch;
+use callgate_bpf::diagnostic::Diagnostics;
 use callgate_formats::snap::{self, ReadOptions, SnapFilters, system_id};
 pub(crate) use callgate_testing::reader::lines;
-use callgate_testing::reader::{call, error_lines};
+use callgate_testing::reader::{call, invalid, valid};
 
 /// The filters on x86_64 of a profile, which must be valid.
 pub(crate) fn read(text: &str) -> SnapFilters {
@@ -12,17 +13,16 @@ pub(crate) fn read(text: &str) -> SnapFilters {
 
 /// The filters on a host of a profile, which must be valid.
 pub(crate) fn read_for(text: &str, native: Arch) -> SnapFilters {
-    let filters = snap::read(text, &ReadOptions::new(native), &mut |_, name| system_id(name));
-    filters.unwrap_or_else(|messages| panic!("{text}\n{}", lines(&messages)))
+    valid(text, result(text, native))
 }
 
 /// The errors about an invalid profile on x86_64: `line:column: what (help)`.
 pub(crate) fn errors(text: &str) -> String {
-    let options = ReadOptions::new(Arch::X86_64);
-    match snap::read(text, &options, &mut |_, name| system_id(name)) {
-        Ok(_) => panic!("valid: {text}"),
-        Err(messages) => error_lines(&messages),
-    }
+    invalid(text, result(text, Arch::X86_64))
+}
+
+fn result(text: &str, native: Arch) -> Result<SnapFilters, Diagnostics> {
+    snap::read(text, &ReadOptions::new(native), &mut |_, name| system_id(name))
 }
 
 /// The warnings about a valid profile on x86_64.

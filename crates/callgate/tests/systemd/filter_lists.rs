@@ -1,7 +1,8 @@
 //! `SystemCallFilter=`, `SystemCallErrorNumber=` and `SystemCallLog=`.
 
-use callgate::{Arch, SeccompData, Verdict};
+use callgate::{Arch, Verdict};
 use callgate_formats::systemd::{self, UnitText};
+use callgate_testing::reader::numbered;
 
 use crate::systemd::support::{
     ENOSYS, EPERM, assert_verdicts, call, messages_with, options, read, read_with, verdict, version,
@@ -23,7 +24,7 @@ fn an_allow_list_contains_the_default_group() {
             ("read", KILL),
         ],
     );
-    let unknown = SeccompData { nr: 900, arch: Arch::X86_64.token(), ..SeccompData::default() };
+    let unknown = numbered(Arch::X86_64, 900, &[]);
     assert_eq!(unit.evaluate(&unknown), ENOSYS, "systemd does not know the number");
 }
 
@@ -144,7 +145,7 @@ fn logged_syscalls_are_allowed() {
     );
     let unit = read("SystemCallLog=~@default read");
     assert_verdicts(&unit, &[("mount", Verdict::LOG), ("read", ALLOW), ("getpid", ALLOW)]);
-    let unknown = SeccompData { nr: 900, arch: Arch::X86_64.token(), ..SeccompData::default() };
+    let unknown = numbered(Arch::X86_64, 900, &[]);
     assert_eq!(unit.evaluate(&unknown), Verdict::LOG);
     let unit = read("SystemCallLog=mount\nSystemCallFilter=~mount\nSystemCallErrorNumber=EPERM");
     assert_eq!(verdict(&unit, "mount", &[]), EPERM);

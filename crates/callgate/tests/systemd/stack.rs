@@ -3,6 +3,7 @@
 use callgate::{Arch, Description, SeccompData, Verdict, stack};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_formats::systemd::{Directive, ReadOptions};
+use callgate_testing::reader::numbered;
 
 use crate::systemd::support::{EPERM, call, options, read, read_with, verdict};
 
@@ -56,8 +57,7 @@ fn excluded_architectures_get_no_later_filters() {
     assert_eq!(unit.evaluate(&foreign), Verdict::KILL_THREAD);
     assert_eq!(verdict(&unit, "read", &[]), Verdict::ALLOW);
     // The number that a tracer sets to skip a syscall is of no architecture.
-    let skipped =
-        SeccompData { nr: u32::MAX, arch: Arch::X86_64.token(), ..SeccompData::default() };
+    let skipped = numbered(Arch::X86_64, u32::MAX, &[]);
     assert_eq!(read("SystemCallArchitectures=native").evaluate(&skipped), Verdict::ALLOW);
 }
 

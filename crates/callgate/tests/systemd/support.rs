@@ -1,12 +1,13 @@
 //! Helpers: short units, and the verdicts and messages that they give.
 
-use callgate::{Arch, SeccompData, Verdict};
-use callgate_bpf::SyscallTable;
+use callgate::{Arch, Verdict};
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_formats::systemd::{
     self, FileMessage, ReadOptions, SystemdVersion, UnitFilters, UnitText,
 };
+
+pub(crate) use callgate_testing::reader::call;
 
 pub(crate) const EPERM: Verdict = Verdict::errno(1);
 pub(crate) const ENOSYS: Verdict = Verdict::errno(38);
@@ -34,17 +35,6 @@ pub(crate) fn read(directives: &str) -> UnitFilters {
     let unit = read_with(directives, &options());
     assert_eq!(shown(&unit.warnings), Vec::<String>::new(), "{directives}");
     unit
-}
-
-/// A syscall by name.
-pub(crate) fn call(arch: Arch, name: &str, args: &[u64]) -> SeccompData {
-    let mut data = SeccompData {
-        nr: arch.number(name).unwrap_or_else(|| panic!("{arch} has no {name}")),
-        arch: arch.token(),
-        ..SeccompData::default()
-    };
-    data.args[..args.len()].copy_from_slice(args);
-    data
 }
 
 /// The verdict for a syscall on x86_64.

@@ -29,15 +29,13 @@ pub(crate) fn compare(
     let mut arches: Vec<Arch> = analysis.arches.clone();
     arches.extend(other.arches().into_iter().filter(|arch| !analysis.arches.contains(arch)));
     let complex = |error: DiagramError| vec![failed(error.to_string())];
-    let order = Order::of(store, old, root).map_err(complex)?.text();
+    let order = relation(store, old, root).map_err(complex)?;
     let explanations = [old, root].map(|root| explain(store, root, &arches));
     let [from, to] = &explanations;
     let names = [other.name.as_str(), analysis.stack.name.as_str()];
     let compared = Comparison::new(store, [old, root], [from, to], names);
-    let relation = Section::new("order", "Result", |body| {
-        body.headline(order);
-    });
-    let mut sections = vec![relation, comparison(&compared)];
+    let result = Section::new("order", "Result", |body| body.headline(order));
+    let mut sections = vec![result, comparison(&compared)];
     if old != root {
         let subject = Subject { explanation: to, ..analysis.subject() };
         sections.push(map(&subject, Some(&compared)));
@@ -47,42 +45,18 @@ pub(crate) fn compare(
 
 /// How a filter relates to the one before. Permitted is what ALLOW and LOG permit; which action denies the rest makes a
 /// filter neither stricter nor less strict.
-enum Order {
-    Equal,
-    SamePermitted,
-    Stricter,
-    LessStrict,
-    Incomparable,
-}
-
-impl Order {
-    fn of(store: &mut Store, old: Func, new: Func) -> Result<Order, DiagramError> {
-        if old == new {
-            return Ok(Order::Equal);
-        }
-        let (before, after) = (sets::permitted(store, old)?, sets::permitted(store, new)?);
-        let both = store.highest_precedence(before, after)?;
-        Ok(match (both == before, both == after) {
-            (true, true) => Order::SamePermitted,
-            (false, true) => Order::Stricter,
-            (true, false) => Order::LessStrict,
-            (false, false) => Order::Incomparable,
-        })
+fn relation(store: &mut Store, old: Func, new: Func) -> Result<&'static str, DiagramError> {
+    if old == new {
+        return Ok("Both filters do the same.");
     }
-
-    fn text(self) -> &'static str {
-        match self {
-            Order::Equal => "Both filters do the same.",
-            Order::SamePermitted => {
-                "Both filters permit the same syscalls, but have different actions for some."
-            }
-            Order::Stricter => {
-                "Stricter: the filter permits less than the other one, and nothing more."
-            }
-            Order::LessStrict => {
-                "Less strict: the filter permits all that the other one does, and more."
-            }
-            Order::Incomparable => "Each filter permits syscalls that the other one does not.",
+    let (before, after) = (sets::permitted(store, old)?, sets::permitted(store, new)?);
+    let both = store.highest_precedence(before, after)?;
+    Ok(match (both == before, both == after) {
+        (true, true) => {
+            "Both filters permit the same syscalls, but have different actions for some."
         }
-    }
+        (false, true) => "Stricter: the filter permits less than the other one, and nothing more.",
+        (true, false) => "Less strict: the filter permits all that the other one does, and more.",
+        (false, false) => "Each filter permits syscalls that the other one does not.",
+    })
 }

@@ -9,7 +9,7 @@ use callgate_core::{Arch, SeccompData, Word};
 use crate::error::Result;
 use crate::lint::check::Check;
 use crate::lint::finding::{Example, Finding, Findings, listed};
-use crate::lint::view::View;
+use crate::lint::view::{Does, View};
 
 /// The ABIs whose programs a kernel of an architecture executes as well (`CONFIG_COMPAT` and `CONFIG_X86_X32_ABI`).
 fn others(arch: Arch) -> &'static [Arch] {
@@ -83,7 +83,7 @@ fn abi(
                     };
                     Some(view.run(native, data)?)
                 }
-                _ => view.denied_example(native, name)?,
+                _ => view.named_example(native, name, Does::Deny)?,
             };
             evasions.push(Evasion { name, denied, permitted });
         }
@@ -213,7 +213,7 @@ pub(in crate::lint) fn multiplexers(view: &mut View<'_>, findings: &mut Findings
                 let permitted = view.permits(through)?;
                 let example = callgate_codegen::query::example(&view.store, permitted, start);
                 let example = example.map(|data| view.run(arch, data)).transpose()?;
-                let direct = view.denied_example(arch, first)?;
+                let direct = view.named_example(arch, first, Does::Deny)?;
                 let names: Vec<&'static str> = names.iter().map(|(name, _, _)| *name).collect();
                 let message = format!("`{multiplexer}` performs {}: {what}", listed(&names));
                 let used = if multiplexer == "ipc" { "System V IPC" } else { "sockets" };

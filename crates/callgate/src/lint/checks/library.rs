@@ -9,7 +9,7 @@ use callgate_formats::statements::Inactivity;
 use crate::error::Result;
 use crate::lint::check::Check;
 use crate::lint::finding::{Finding, Findings, listed};
-use crate::lint::view::View;
+use crate::lint::view::{Does, View};
 
 /// Syscalls, what fails without them, and what to do.
 const NEEDED: [(&str, &str, &str); 5] = [
@@ -51,7 +51,7 @@ pub(in crate::lint) fn needed(view: &mut View<'_>, findings: &mut Findings) -> R
         // An ABI of which nothing is permitted is denied on purpose.
         let mut is_used = false;
         for (_, name) in arch.syscalls() {
-            is_used = is_used || view.may_be_permitted(arch, name)?;
+            is_used = is_used || view.named_where(arch, name, Does::Permit)? != Pred::NEVER;
         }
         if !is_used {
             continue;
@@ -64,7 +64,7 @@ pub(in crate::lint) fn needed(view: &mut View<'_>, findings: &mut Findings) -> R
             }
             let message = format!("`{name}` is denied: {effect}");
             let at = view.place(arch, name, |_| true);
-            let example = view.denied_example(arch, name)?;
+            let example = view.named_example(arch, name, Does::Deny)?;
             let finding = Finding::new(Check::NeededCall, message).help(help).at(at).on(arch);
             findings.add(finding.about([name]).examples([example]));
         }
@@ -159,8 +159,8 @@ pub(in crate::lint) fn siblings(view: &mut View<'_>, findings: &mut Findings) ->
                 let mut denied = Vec::new();
                 let mut is_possible = false;
                 for sibling in family.iter().copied().filter(|sibling| *sibling != name) {
-                    is_possible |= view.may_be_permitted(arch, sibling)?;
-                    if view.is_denied(arch, sibling)? {
+                    is_possible |= view.named_where(arch, sibling, Does::Permit)? != Pred::NEVER;
+                    if view.named_where(arch, sibling, Does::Deny)? == Pred::ALWAYS {
                         denied.push(sibling);
                     }
                 }
@@ -173,7 +173,7 @@ pub(in crate::lint) fn siblings(view: &mut View<'_>, findings: &mut Findings) ->
                     "{arch} has no `{name}`, and {}, which {verb} used there instead, {verb} denied",
                     listed(&denied)
                 );
-                let example = view.denied_example(arch, first)?;
+                let example = view.named_example(arch, first, Does::Deny)?;
                 let help = format!("add `{first}`");
                 let finding = Finding::new(Check::MissingSibling, message).help(help).on(arch);
                 let finding = finding.at((filter, Some(rule.site.clone()))).examples([example]);
@@ -221,14 +221,16 @@ pub(in crate::lint) fn fallbacks(view: &mut View<'_>, findings: &mut Findings) -
             let Some(verdict) = view.store.as_verdict(func) else { continue };
             // Where the syscall kills, the author would have noticed.
             let Action::Errno(errno) = verdict.action() else { continue };
-            if errno == arch.enosys() || !view.may_be_permitted(arch, older)? {
+            if errno == arch.enosys() || view.named_where(arch, older, Does::Permit)? == Pred::NEVER
+            {
                 continue;
             }
             let message = format!(
                 "`{newer}` gets {verdict}; the C library uses `{older}`, which is allowed, only after ENOSYS"
             );
             let data = callgate_core::SeccompData { arch: arch.token(), nr, ..Default::default() };
-            let examples = [Some(view.run(arch, data)?), view.permitted_example(arch, older)?];
+            let examples =
+                [Some(view.run(arch, data)?), view.named_example(arch, older, Does::Permit)?];
             let named = view.place(arch, newer, |_| true);
             let at = match named.1 {
                 Some(_) => named,

@@ -6,7 +6,7 @@ use callgate_core::diagram::{DiagramError, Pred};
 use crate::error::Result;
 use crate::lint::check::Check;
 use crate::lint::finding::{Finding, Findings, listed};
-use crate::lint::view::{View, denies};
+use crate::lint::view::{Does, View, denies};
 
 pub(in crate::lint) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     for arch in view.arches.iter().copied() {
@@ -76,7 +76,7 @@ fn powerful(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result<
         let verb = if permitted.len() == 1 { one } else { several };
         let message = format!("{} {verb} {object}", listed(&permitted));
         let at = view.place(arch, first, |rule| rule.verdict.permits());
-        let example = view.permitted_example(arch, first)?;
+        let example = view.named_example(arch, first, Does::Permit)?;
         let finding = Finding::new(Check::PowerfulCall, message)
             .help(format!("deny {}, or {otherwise}", listed(&permitted)))
             .at(at)
@@ -99,7 +99,7 @@ fn forgotten(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result
         "the filter lists what it denies, and permits {}, which control other processes or the kernel",
         listed(&permitted)
     );
-    let example = view.permitted_example(arch, first)?;
+    let example = view.named_example(arch, first, Does::Permit)?;
     let help = "deny them as well, or list what is allowed; in addition to another filter, this may be intended";
     let finding = Finding::new(Check::PowerfulCall, message).help(help).on(arch);
     findings.add(finding.about(permitted).examples([example]));
@@ -118,7 +118,7 @@ const IN_RINGS: &[&str] = &[
 
 fn io_uring(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result<()> {
     // A ring with IORING_SETUP_SQPOLL works without `io_uring_enter` (io_uring_setup(2)).
-    if !view.may_be_permitted(arch, "io_uring_setup")? {
+    if view.named_where(arch, "io_uring_setup", Does::Permit)? == Pred::NEVER {
         return Ok(());
     }
     let mut denied = Vec::new();
@@ -132,8 +132,10 @@ fn io_uring(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result<
     let message =
         format!("io_uring performs {}, which the filter denies or restricts", listed(&denied));
     let at = view.place(arch, "io_uring_setup", |rule| rule.verdict.permits());
-    let examples =
-        [view.denied_example(arch, first)?, view.permitted_example(arch, "io_uring_setup")?];
+    let examples = [
+        view.named_example(arch, first, Does::Deny)?,
+        view.named_example(arch, "io_uring_setup", Does::Permit)?,
+    ];
     let help = "deny `io_uring_setup`; programs fall back to ordinary syscalls";
     let finding = Finding::new(Check::IoUring, message).help(help).at(at).on(arch);
     let names = ["io_uring_setup"].into_iter().chain(denied);
@@ -226,7 +228,10 @@ fn same_effect(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Resu
             _ => help,
         };
         let at = view.place(arch, name, |_| true);
-        let examples = [view.denied_example(arch, name)?, view.permitted_example(arch, first)?];
+        let examples = [
+            view.named_example(arch, name, Does::Deny)?,
+            view.named_example(arch, first, Does::Permit)?,
+        ];
         let finding = Finding::new(Check::SameEffect, message).help(help).at(at).on(arch);
         findings.add(finding.about([*name].into_iter().chain(permitted)).examples(examples));
     }
@@ -241,7 +246,7 @@ fn permitted_of(
 ) -> Result<Vec<&'static str>, DiagramError> {
     let mut permitted = Vec::new();
     for name in names {
-        if view.is_permitted(arch, name)? {
+        if view.named_where(arch, name, Does::Permit)? == Pred::ALWAYS {
             permitted.push(*name);
         }
     }
