@@ -269,11 +269,7 @@ impl<'a> Parser<'_, 'a> {
             ));
         };
         if !self.cursor.take("(") {
-            return if unknown {
-                Err(self.cursor.expected("`(` and the value"))
-            } else {
-                Ok(verdict)
-            };
+            return if unknown { self.cursor.fail("`(` and the value") } else { Ok(verdict) };
         }
         let data = match self.cursor.peek() {
             _ if unknown => self.number("the value")?,
@@ -292,18 +288,18 @@ impl<'a> Parser<'_, 'a> {
 
     /// A register, with or without the percent sign of `bpf_asm`.
     fn register(&mut self, name: &str) -> bool {
-        if matches!(self.cursor.rest(), [percent, word, ..] if percent.is('%') && word.is_word(name))
-        {
-            self.cursor.skip(1);
-        }
-        self.cursor.take_word(name)
+        self.take_marked('%', name)
     }
 
     /// A name with or without a `#` in front.
     pub(super) fn take_named(&mut self, name: &str) -> bool {
-        if matches!(self.cursor.rest(), [hash, word, ..] if hash.is('#') && word.is_word(name)) {
-            self.cursor.skip(1);
-        }
+        self.take_marked('#', name)
+    }
+
+    fn take_marked(&mut self, mark: char, name: &str) -> bool {
+        let is_marked = matches!(self.cursor.rest(), [first, word, ..]
+            if first.is(mark) && word.is_word(name));
+        self.cursor.skip(usize::from(is_marked));
         self.cursor.take_word(name)
     }
 

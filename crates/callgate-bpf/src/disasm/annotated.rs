@@ -89,9 +89,7 @@ pub(super) fn bpf_asm(listing: &Listing<'_>) -> String {
         if operand.is_empty() {
             out.pop();
         }
-        if !note.is_empty() {
-            let _ = write!(out, "\t; {note}");
-        }
+        listing::comment(&mut out, "\t; ", &note, "");
         out.push('\n');
     }
     out

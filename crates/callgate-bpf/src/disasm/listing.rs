@@ -60,6 +60,13 @@ pub(super) fn lines(listing: &Listing<'_>) -> impl Iterator<Item = (usize, Insn,
     insns.map(|(index, &insn)| (index, insn, note(listing, index, insn)))
 }
 
+/// Adds a comment, unless it is empty.
+pub(super) fn comment(out: &mut String, start: &str, note: &str, end: &str) {
+    if !note.is_empty() {
+        out.extend([start, note, end]);
+    }
+}
+
 /// The comment of an instruction, without the comment sign: the word it loads or the verdict it returns, and
 /// the context. May be empty.
 fn note(listing: &Listing<'_>, index: usize, insn: Insn) -> String {

@@ -29,9 +29,7 @@ pub(super) fn c(listing: &Listing<'_>) -> String {
             format!("{{ {code:#04x}, {jt}, {jf}, {k:#x} }},")
         };
         let _ = write!(out, "\t/* {index:>4} */ {row}");
-        if !note.is_empty() {
-            let _ = write!(out, " /* {note} */");
-        }
+        listing::comment(&mut out, " /* ", &note, " */");
         out.push('\n');
     }
     out.push_str("};\n");
@@ -160,9 +158,7 @@ fn rows(listing: &Listing<'_>, out: &mut String, indent: &str, row: impl Fn(RawI
     let width = rows.iter().map(|(_, row, _)| row.len()).max().unwrap_or(0);
     for (index, row, note) in rows {
         let _ = write!(out, "{indent}{row:width$} // {index}");
-        if !note.is_empty() {
-            let _ = write!(out, ": {note}");
-        }
+        listing::comment(out, ": ", &note, "");
         out.push('\n');
     }
 }

@@ -81,9 +81,7 @@ pub(super) fn legacy(listing: &Listing<'_>) -> String {
         let name = legacy_name(insn, listing.seccomp.is_some());
         let Insn { jt, jf, k, .. } = insn;
         let _ = write!(out, "{index:>5}: BPF_S_{name:<18} {jt:>3} {jf:>3} {k:#010x}");
-        if !note.is_empty() {
-            let _ = write!(out, "  ; {note}");
-        }
+        listing::comment(&mut out, "  ; ", &note, "");
         out.push('\n');
     }
     out

@@ -154,7 +154,7 @@ fn names<'a>(text: &[Token<'a>], declaration: &[Token<'a>]) -> BTreeSet<&'a str>
 
 /// What a copy at the beginning of these tokens writes and reads: `to = from`, `to := from`, `memcpy(to, from, …)`.
 fn copy<'a>(tokens: &[Token<'a>]) -> Option<(&'a str, &'a str)> {
-    let word = |token: &Token<'a>| (token.is_name()).then_some(token.text);
+    let word = |token: &Token<'a>| token.is_name().then_some(token.text);
     let (to, rest) = match tokens {
         [to, equals, rest @ ..] if equals.is('=') => (to, rest),
         [to, colon, equals, rest @ ..] if colon.is(':') && equals.is('=') => (to, rest),

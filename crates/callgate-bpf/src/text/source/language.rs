@@ -38,27 +38,26 @@ pub(super) const DIRECTIVES: &str = "define undef if ifdef ifndef elif elifdef e
     line pragma error warning ident sccs assert unassert embed";
 
 fn is_sign_of_c(tokens: &[Token<'_>]) -> bool {
-    let is_word = |token: &Token<'_>| token.is_name();
     let is_attribute = |token: &Token<'_>| token.text.starts_with("__attribute");
     match tokens {
         // A definition of it, which in Rust has names before types.
         [first, name, open, member, next, ..]
             if first.text == "struct" && name.text == "sock_filter" && open.is('{') =>
         {
-            is_word(member) && is_word(next)
+            member.is_name() && next.is_name()
         }
         [name, open, close, next, ..]
-            if is_word(name)
+            if name.is_name()
                 && open.is('[')
                 && close.is(']')
                 && (next.is('=') || is_attribute(next)) =>
         {
             true
         }
-        [brace, name, open, ..] if brace.is('}') && is_word(name) && open.is('[') => true,
+        [brace, name, open, ..] if brace.is('}') && name.is_name() && open.is('[') => true,
         // The words of a text around a program in another language are not a declaration.
         [first, second, third, ..] if C_TYPES.contains(&first.text) => {
-            is_word(second) && third.is_any(";,=()[")
+            second.is_name() && third.is_any(";,=()[")
         }
         [first, ..] if first.text == "typedef" => true,
         [first, name, next, ..] if first.text == "struct" && name.text == "sock_filter" => {

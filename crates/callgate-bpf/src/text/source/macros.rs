@@ -145,7 +145,7 @@ impl<'t, 'a> Macro<'t, 'a> {
                     continue;
                 }
             }
-            let word = (first.is_name()).then_some(first);
+            let word = first.is_name().then_some(first);
             parts.push(word.and_then(parameter).map_or(Part::Token(*first), Part::Parameter));
         }
         parts

@@ -77,9 +77,8 @@ pub(super) fn place_before<'t, 'a>(
 
 /// The element that the left side of an assignment is. `from` is the place of its first token.
 fn element<'t, 'a>(left: &'t [Token<'a>], from: usize) -> Option<Place<'t, 'a>> {
-    let is_word = |token: &Token<'_>| token.is_name();
     if let [star, name, one, two] = left {
-        if star.is('*') && is_word(name) && one.is('+') && two.is('+') {
+        if star.is('*') && name.is_name() && one.is('+') && two.is('+') {
             return Some(Place {
                 target: left.get(1..2)?,
                 at: from + 1,
@@ -93,15 +92,15 @@ fn element<'t, 'a>(left: &'t [Token<'a>], from: usize) -> Option<Place<'t, 'a>> 
     let (target, index) = (inside.get(..open)?, inside.get(open + 1..)?);
     // `a.b->c`
     let is_part = |pair: &[Token<'_>]| match pair {
-        [one, other] => is_word(one) != is_word(other) || (one.is('-') && other.is('>')),
+        [one, other] => one.is_name() != other.is_name() || (one.is('-') && other.is('>')),
         _ => false,
     };
-    let is_name = target.iter().all(|token| is_word(token) || token.is_any(".->"));
-    if !is_name || !target.windows(2).all(is_part) || !target.last().is_none_or(is_word) {
+    let is_name = target.iter().all(|token| token.is_name() || token.is_any(".->"));
+    if !is_name || !target.windows(2).all(is_part) || !target.last().is_none_or(Token::is_name) {
         return None;
     }
     let index = match index {
-        [name, one, two] if is_word(name) && one.is('+') && two.is('+') => {
+        [name, one, two] if name.is_name() && one.is('+') && two.is('+') => {
             Index::Counter(name.text)
         }
         number => Index::Number(number),
