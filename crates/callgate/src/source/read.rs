@@ -22,7 +22,7 @@ use super::expression::{Expression, Terms};
 use super::filter::Filter;
 use super::format::{ProgramForm, SourceFormat};
 use super::listing::{Listing, ListingReading, from_linux3};
-use super::loader::{Given, Loader};
+use super::loader::{FilesOf, Given, Loader};
 use super::message::{Message, Messages};
 use super::recognize::{explained, of_no_format};
 use super::stack::Stack;
@@ -340,7 +340,7 @@ impl Reader<'_> {
                 reading.to_mut().kernel = kernel;
             }
         }
-        let read = (of.read)(&input, &reading, self.loader);
+        let read = (of.read)(&input, &reading, &mut FilesOf(self.loader));
         let read = read.and_then(ReadSource::with_filters);
         let read = read.map_err(|errors| named(texts, name, errors.into_vec()))?;
         self.warn_without_effect(of.what, of.options);
