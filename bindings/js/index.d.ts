@@ -1,7 +1,7 @@
 /** An instruction: code, jt, jf, k. */
 export type Instruction = [number, number, number, number];
 
-/** A filter, with exactly one of text, insns, hex and preset. */
+/** A filter, with exactly one of text, insns, hex, preset and expression. */
 export type Source = Content & {
   name?: string;
   /** A name such as "docker" or "kafel", as before the colon of a source of the command, or "bpftext". */
@@ -28,7 +28,13 @@ export type Source = Content & {
 /** Values by the names of variables; text such as "0x10" and bigints have all digits of 64 bits. */
 export type Values = Record<string, number | bigint | string>;
 
-type Content = { text: string } | { insns: Instruction[] } | { hex: string } | { preset: string };
+type Content =
+  | { text: string }
+  | { insns: Instruction[] }
+  | { hex: string }
+  | { preset: string }
+  /** Such as "app + ptrace - preset:no-io-uring", of these sources, presets and syscalls. */
+  | { expression: string; sources?: Record<string, Source> };
 
 export interface Machine {
   /**

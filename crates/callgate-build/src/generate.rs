@@ -4,10 +4,11 @@ use crate::files::Files;
 use crate::format::Format;
 use crate::message::{Error, Message};
 use crate::policy::Policy;
-use crate::read::{Read, not_compiled, not_emitted, read, read_weights};
-use callgate::compile::{Options, compile, compile_template};
+use crate::read::{not_compiled, not_emitted, read, read_weights};
+use callgate::Arch;
+use callgate::compile::{Options, compile_template};
 use callgate::emit::{Language, SourceOptions, source, template_source};
-use callgate::{Arch, Endian};
+use callgate::source::Filter;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 use callgate_codegen::Weights;
 use std::path::{Path, PathBuf};
@@ -72,18 +73,16 @@ impl Policy {
             Error::about(&shown, "the extension does not tell the format of the policy", &help)
         })?;
         let failed = |errors: Diagnostics| Error::of(messages(&shown, &text, errors.into_vec()));
-        let read = read(self, format, &text, &arches, files).map_err(failed)?;
-        let mut warnings = messages(&shown, &text, read.warnings.clone());
+        let (filter, own) = read(self, format, &text, &arches, files).map_err(failed)?;
+        let mut warnings = messages(&shown, &text, own);
         let weights = match &self.weights {
             Some(path) => self.read_weights(path, &arches, files, &mut warnings)?,
-            None => read.weights.clone().unwrap_or_default(),
+            None => filter.weights.clone().unwrap_or_default(),
         };
         let options =
             Options { aim: self.aim, weights, expected_insns: false, ..Options::default() };
-        let arches = read.rules.arches().collect();
-        let (source, warning) = self
-            .compile_rules(&read, &options, &name, arches)
-            .map_err(|error| failed(error.into()))?;
+        let (source, warning) =
+            self.compile_filter(&filter, &options, &name).map_err(|error| failed(error.into()))?;
         warnings.extend(messages(&shown, &text, Vec::from_iter(warning)));
         Ok((source, warnings))
     }
@@ -122,29 +121,31 @@ impl Policy {
     }
 
     /// The source code of a policy that was read, and a warning about the program.
-    fn compile_rules(
+    fn compile_filter(
         &self,
-        read: &Read,
+        filter: &Filter,
         options: &Options,
         name: &str,
-        arches: Vec<Arch>,
     ) -> Result<(String, Option<Diagnostic>), Diagnostic> {
-        let endian: Endian = read.rules.endian();
+        let arches = match filter.policy() {
+            Some(policy) => policy.arches().collect(),
+            None => filter.arches.clone(),
+        };
         let form = SourceOptions {
             name: Some(name.to_owned()),
             installer: self.installer,
-            flags: read.flags,
-            endian,
+            flags: filter.flags,
+            endian: filter.endian(),
             arches,
             ..SourceOptions::new(Language::Rust)
         };
-        if read.rules.variables().is_empty() {
-            let compiled = compile(&read.rules, options).map_err(|error| not_compiled(&error))?;
+        let Some(policy) = filter.policy().filter(|_| filter.has_variables()) else {
+            let compiled = filter.compile_observed(options, &mut |_| ());
+            let compiled = compiled.map_err(|error| not_compiled(&error))?;
             let source = source(&compiled.program, &form).map_err(|error| not_emitted(&error))?;
             return Ok((source, None));
-        }
-        let compiled =
-            compile_template(&read.rules, options).map_err(|error| not_compiled(&error))?;
+        };
+        let compiled = compile_template(policy, options).map_err(|error| not_compiled(&error))?;
         let source =
             template_source(&compiled.template, &form).map_err(|error| not_emitted(&error))?;
         Ok((source, compiled.cache_warning()))

@@ -33,7 +33,8 @@
 //! The extension decides, unless [`Policy::format`] is given: `.kafel`; `.policy` (minijail's or Kafel's language, by its
 //! first line); `.json` (a document of Firecracker or a container profile, by its first keys); `.yaml` and `.yml` (a
 //! container profile). Kafel's and minijail's policies may include files, and resources of Kubernetes have base profiles in
-//! files with their names; each file that is read is reported to Cargo.
+//! files with their names; each file that is read is reported to Cargo. [`Policy::expression`] combines a policy with presets
+//! and syscalls.
 //!
 //! Nothing depends on the machine that builds: a container profile with conditions on the kernel version is an error
 //! without [`Policy::kernel`].

@@ -16,6 +16,7 @@ pub struct Policy {
     pub(crate) arches: Vec<Arch>,
     pub(crate) format: Option<Format>,
     pub(crate) part: Option<String>,
+    pub(crate) expression: Option<String>,
     pub(crate) installer: bool,
     pub(crate) aim: Aim,
     pub(crate) weights: Option<PathBuf>,
@@ -35,6 +36,7 @@ impl Policy {
             arches: Vec::new(),
             format: None,
             part: None,
+            expression: None,
             installer: false,
             aim: Aim::default(),
             weights: None,
@@ -79,6 +81,15 @@ impl Policy {
     #[must_use]
     pub fn part(mut self, name: impl Into<String>) -> Policy {
         self.part = Some(name.into());
+        self
+    }
+
+    /// An expression whose value is the filter, such as `policy + ptrace - mount ^ preset:no-io-uring`: `+` adds what the next
+    /// filter permits, `-` removes it, `^` keeps what both permit. `policy` is the file; other names are those of presets and
+    /// syscalls. By default, the filter is the policy itself.
+    #[must_use]
+    pub fn expression(mut self, text: impl Into<String>) -> Policy {
+        self.expression = Some(text.into());
         self
     }
 

@@ -3,32 +3,23 @@
 use crate::files::Files;
 use crate::format::Format;
 use crate::policy::Policy;
+use std::collections::BTreeMap;
+
 use callgate::emit::EmitError;
 use callgate::source::{
-    Filter, FilterContent, Messages, SourceContent, SourceFormat, SourceText, Stack, Wording,
-    read_with,
+    Filter, Messages, SourceContent, SourceFormat, SourceText, Wording, read_with,
 };
 use callgate::{Arch, compile};
-use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_codegen::Weights;
-use callgate_core::policy::Policy as Rules;
 use callgate_formats::host_of;
 use callgate_formats::languages::{Reading, ReadingOption};
 use callgate_trace::counts;
 
-/// A policy that was read.
-pub(crate) struct Read {
-    pub(crate) rules: Rules,
-    pub(crate) flags: FilterFlags,
-    pub(crate) warnings: Vec<Diagnostic>,
-    /// How often syscalls occur according to the policy.
-    pub(crate) weights: Option<Weights>,
-}
-
 /// The words of build scripts.
 const WORDING: &Wording = &Wording {
+    give_values: "write the values into the policy: a filter that is an expression has no parameters",
     give_format: "give its format as the option `format`",
     no_parts: [
         "a policy in this format has no parts with names",
@@ -37,60 +28,68 @@ const WORDING: &Wording = &Wording {
     ..*Wording::REQUEST
 };
 
-/// Reads the text of a policy for these architectures, of which there is at least one.
+/// The name of the policy in an expression.
+const POLICY: &str = "policy";
+
+/// Reads the text of a policy for these architectures, of which there is at least one; returns it with warnings.
 pub(crate) fn read(
     policy: &Policy,
     format: Format,
     text: &str,
     arches: &[Arch],
     files: &mut Files<'_>,
-) -> Result<Read, Diagnostics> {
+) -> Result<(Filter, Vec<Diagnostic>), Diagnostics> {
     const OLDEST: KernelVersion = KernelVersion { major: 0, minor: 0 };
     const NEWEST: KernelVersion = KernelVersion { major: u16::MAX, minor: u16::MAX };
     let Some(machine) = host_of(arches) else {
         let message = Diagnostic::error(None, "no architecture is given");
         return Err(message.help("give at least one").into());
     };
+    let identity = files.identity(&policy.path);
     let reading = Reading {
         arches: arches.to_vec(),
-        kernel: Some(policy.kernel.unwrap_or(OLDEST)),
         caps: policy.caps,
         strict: policy.strict,
         choosing: choose_part,
         ..Reading::new(machine)
     };
-    let mut source = SourceText {
-        name: policy.shown(),
-        format: Some(SourceFormat::Policy(format.0)),
-        part: policy.part.clone(),
-        identity: Some(files.identity(&policy.path)),
-        wording: WORDING,
-        ..SourceText::new(SourceContent::Text(text.to_owned()), reading)
+    let source = |kernel| {
+        let reading = Reading { kernel: Some(kernel), ..reading.clone() };
+        let source = SourceText {
+            name: policy.shown(),
+            format: Some(SourceFormat::Policy(format.0)),
+            part: policy.part.clone(),
+            identity: Some(identity.clone()),
+            wording: WORDING,
+            ..SourceText::new(SourceContent::Text(text.to_owned()), reading.clone())
+        };
+        let Some(expression) = policy.expression.clone() else { return source };
+        let sources = BTreeMap::from([(POLICY.to_owned(), source)]);
+        let content = SourceContent::Expression(expression, sources);
+        SourceText { name: policy.shown(), wording: WORDING, ..SourceText::new(content, reading) }
     };
     let mut warnings = Messages::new();
     let mut read = |source: &SourceText, warnings: &mut Messages| {
         read_with(source, files, warnings)
             .map_err(|errors| -> Diagnostics { diagnostics(errors).into() })
     };
-    let stack = read(&source, &mut warnings)?;
+    let stack = read(&source(policy.kernel.unwrap_or(OLDEST)), &mut warnings)?;
     // Without a kernel version, the policy must mean the same for all.
     if policy.kernel.is_none() && format.0.has_option(ReadingOption::Kernel) {
-        source.reading.kernel = Some(NEWEST);
-        let newest = read(&source, &mut Messages::new())?;
-        let policies = |stack: &Stack| -> Vec<Option<Rules>> {
-            stack.filters.iter().map(|filter| filter.policy().cloned()).collect()
+        let newest = read(&source(NEWEST), &mut Messages::new())?;
+        let is_same = |(a, b): (&Filter, &Filter)| {
+            a.policy() == b.policy() && a.given_program() == b.given_program()
         };
-        if policies(&newest) != policies(&stack) {
+        if !newest.filters.iter().zip(&stack.filters).all(is_same) {
             let message = "the profile depends on the kernel version, which is not given";
             let help = "give the oldest kernel on which the program runs, as the option `kernel`";
             return Err(Diagnostic::error(None, message).help(help).into());
         }
     }
-    let filter = stack.filters.into_iter().next();
-    let Some(Filter { content: FilterContent::Policy(rules), flags, weights, .. }) = filter else {
-        return Err(Diagnostic::error(None, "the policy has no filter").into());
-    };
-    Ok(Read { rules: *rules, flags, warnings: diagnostics(warnings), weights })
+    match stack.filters.into_iter().next() {
+        Some(filter) => Ok((filter, diagnostics(warnings))),
+        None => Err(Diagnostic::error(None, "the policy has no filter").into()),
+    }
 }
 
 fn diagnostics(messages: Messages) -> Vec<Diagnostic> {

@@ -201,6 +201,19 @@ fn one_of_several_resources_is_chosen() {
 }
 
 #[test]
+fn the_filter_may_be_the_value_of_an_expression() {
+    let files = Files::new(&[
+        ("p.kafel", "#include \"more.kafel\"\nUSE more DEFAULT KILL"),
+        ("more.kafel", "POLICY more { ALLOW { read, mount } }"),
+    ]);
+    let of = |text: &str| files.policy("p.kafel").expression(text).generate(Arch::X86_64);
+    let source = of("policy + ptrace - mount ^ preset:no-io-uring").unwrap().source().to_owned();
+    assert!(source.contains("ptrace") && !source.contains("mount"), "{source}");
+    let error = of("policy + other.kafel").unwrap_err().to_string();
+    assert!(error.contains("\"other.kafel\", which is not one of its sources"), "{error}");
+}
+
+#[test]
 fn a_profile_that_depends_on_the_kernel_needs_a_version() {
     let entry =
         r#"{"names": ["ptrace"], "action": "SCMP_ACT_ALLOW", "includes": {"minKernel": "4.8"}}"#;

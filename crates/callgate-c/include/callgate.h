@@ -158,6 +158,23 @@ CALLGATE_CHECKED int callgate_source_program(const struct sock_filter *instructi
 					     callgate_source **source, callgate_error **error);
 
 /*
+ * A combination of other sources, such as CALLGATE_STR("app + ptrace - mount"):
+ * + adds what the next one permits, - removes it, ^ keeps what both permit.
+ * Presets and syscalls are named as they are; each other name is that of a
+ * source, which callgate_source_add_source adds.
+ */
+CALLGATE_CHECKED int callgate_source_expression(const char *text, size_t length,
+						callgate_source **source, callgate_error **error);
+
+/*
+ * Adds a copy of a source to an expression, which combines it under this name.
+ * It must not be an expression itself.
+ */
+CALLGATE_CHECKED int callgate_source_add_source(callgate_source *expression, const char *name,
+						size_t name_length, const callgate_source *source,
+						callgate_error **error);
+
+/*
  * Changes how a source is read. A key is one of:
  *
  *	name		the name in messages, "source" without this; its
@@ -186,7 +203,7 @@ CALLGATE_CHECKED int callgate_source_set(callgate_source *source, const char *ke
 					 size_t key_length, const char *value, size_t value_length,
 					 callgate_error **error);
 
-/* Adds a file that the source may include, or the base of a profile. */
+/* Adds a file that the source may include, the base of a profile, or a drop-in UNIT.d/NAME.conf. */
 CALLGATE_CHECKED int callgate_source_add_file(callgate_source *source, const char *name,
 					      size_t name_length, const char *text, size_t length,
 					      callgate_error **error);

@@ -4,8 +4,8 @@ use callgate::Arch;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::template::{MAX_NAME, MAX_VARIABLES};
-use callgate_requests::MAX_REQUEST;
 use callgate_requests::source::{Reading, SourceContent, SourceText};
+use callgate_requests::{MAX_REQUEST, MAX_SOURCES};
 
 use crate::error::{Failure, Result};
 
@@ -50,6 +50,29 @@ impl Source {
             return Err(Failure::of_argument(Diagnostic::error(None, message)));
         }
         self.text.files.insert(name.to_owned(), text.to_owned());
+        Ok(())
+    }
+
+    /// Adds a source that the expression combines.
+    pub(crate) fn add_source(&mut self, name: &str, source: SourceText) -> Result<()> {
+        let SourceContent::Expression(_, sources) = &mut self.text.content else {
+            let help = "make it with callgate_source_expression";
+            return Err(Failure::argument("the source is not an expression", help));
+        };
+        if let SourceContent::Expression(..) = source.content {
+            let help = "write one expression with all operands";
+            return Err(Failure::argument("an operand is an expression", help));
+        }
+        if sources.len() == MAX_SOURCES {
+            let message = format!("an expression combines at most {MAX_SOURCES} sources");
+            return Err(Failure::argument(message, ""));
+        }
+        if sources.contains_key(name) {
+            let message = format!("the source {name:?} is added twice");
+            return Err(Failure::of_argument(Diagnostic::error(None, message)));
+        }
+        let own = if source.name == SourceText::UNNAMED { name } else { &source.name }.to_owned();
+        sources.insert(name.to_owned(), SourceText { name: own, ..source });
         Ok(())
     }
 

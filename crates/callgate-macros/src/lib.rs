@@ -28,6 +28,7 @@ use proc_macro::TokenStream;
 /// | `arches = ["ARCH", …]` | the architectures of the filter; by default, only that of the target |
 /// | `format = "FORMAT"` | such as `kafel` or `docker`; by default, the extension decides |
 /// | `part = "NAME"` | the thread of a document of Firecracker, or the resource of Kubernetes |
+/// | `expression = "policy + ptrace"` | an expression whose value is the filter, in which `policy` is the file |
 /// | `aim = "size"` | the shortest program instead of the fastest |
 /// | `aim = "quick"` | a good program in a short time |
 /// | `weights = "FILE"` | the frequencies of syscalls |

@@ -32,20 +32,27 @@
 //! | `text`, `name`, `strict`, `partial` | `recording` | a recording as text, in any format of `callgate check`; its name in messages; whether unknown names are errors; whether the complete entries of truncated JSON are read |
 //! | `syscall`, `args`, `arch`, `instruction_pointer` | `simulate` | a name or a number; numbers or strings such as `O_RDWR`; the ABI |
 //!
-//! A source is an object with exactly one of `text`, `insns` (a list of `[code, jt, jf, k]`), `hex` (a program as bytes)
-//! and `preset` (the name of a preset, or `container-default`), and with these keys:
+//! A source is an object with exactly one of `text`, `insns` (a list of `[code, jt, jf, k]`), `hex` (a program as bytes),
+//! `preset` (the name of a preset, or `container-default`) and `expression`, and with these keys:
 //!
 //! | key | value |
 //! |---|---|
 //! | `name` | the name in messages; its extension helps to recognize the format |
 //! | `format` | a format such as `docker` or `kafel`; without it, the content decides as in the command |
-//! | `files` | an object from names to texts: the files that a policy includes, or base profiles |
+//! | `files` | an object from names to texts: the files that a policy includes, base profiles, or the drop-ins of a unit (`UNIT.d/*.conf`) |
 //! | `part` | the part of a text with several: the name of a resource of Kubernetes, or the thread of a document of Firecracker |
+//! | `sources` | for `expression`: an object from names to the sources that it combines, which are not expressions |
 //! | `arches` | a list of architectures |
 //! | `kernel` | the kernel version for conditions of a profile; required for profiles and units |
 //! | `set` | an object from the names of variables to their values: numbers, or strings such as `0x10` and `-1` |
 //! | `define`, `undefine` | lists of macros of C, `"NAME=VALUE"`, `"NAME"`, that a program as text is read with |
 //! | `caps`, `enosys_above`, `systemd`, `strict`, `endian` | as the options of the command |
+//!
+//! An expression combines sources, as `A + B - C ^ D` in the command: `app + ptrace - preset:no-io-uring`. Its names are those of
+//! `sources`, of presets and of syscalls. Its sources are read with their own keys.
+//!
+//! With `format` but without any of these, a source consists of its `files`: the lists of bionic, of which `part` chooses a
+//! filter (`android`), or drop-ins alone (`systemd`).
 //!
 //! `compile` and all others need the values of variables; `template` returns a program without them, whose result has the
 //! keys of `compile` and `variables`, `patches` as `callgate compile --emit json`.

@@ -19,7 +19,7 @@ pub(crate) struct Arguments<S> {
     pub(crate) path: S,
 }
 
-const OPTIONS: &str = "name, installer, arches, format, part, aim, weights, kernel";
+const OPTIONS: &str = "name, installer, arches, format, part, expression, aim, weights, kernel";
 
 /// Parses `"FILE", option = value, …`.
 pub(crate) fn parse<S: Copy>(tokens: &[Token<S>]) -> Result<Arguments<S>, Wrong<S>> {
@@ -80,6 +80,7 @@ fn set<S: Copy>(
         },
         "name" => Ok(policy.name(text(value)?)),
         "part" => Ok(policy.part(text(value)?)),
+        "expression" => Ok(policy.expression(text(value)?)),
         "weights" => Ok(policy.weights(text(value)?)),
         "arches" => Ok(policy.arches(arches(value)?)),
         "format" => {

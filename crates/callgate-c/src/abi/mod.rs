@@ -30,9 +30,9 @@ pub use program::{
     callgate_program_instructions, callgate_program_warnings, callgate_simulate,
 };
 pub use source::{
-    callgate_source_add_file, callgate_source_free, callgate_source_preset,
-    callgate_source_program, callgate_source_set, callgate_source_set_variable,
-    callgate_source_text,
+    callgate_source_add_file, callgate_source_add_source, callgate_source_expression,
+    callgate_source_free, callgate_source_preset, callgate_source_program, callgate_source_set,
+    callgate_source_set_variable, callgate_source_text,
 };
 pub use text::{
     Text, callgate_answer, callgate_text_data, callgate_text_free, callgate_text_warnings,

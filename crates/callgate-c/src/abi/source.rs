@@ -1,5 +1,6 @@
 //! Sources.
 
+use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int};
 
 use callgate_core::RawInsn;
@@ -7,7 +8,7 @@ use callgate_requests::MAX_REQUEST;
 use callgate_requests::source::SourceContent;
 
 use super::call::{call, free, make};
-use super::input::{handle_mut, list, setting, text};
+use super::input::{handle, handle_mut, list, setting, text};
 use crate::error::{Error, Failure};
 use crate::program::SockFilter;
 use crate::source::Source;
@@ -75,6 +76,51 @@ pub unsafe extern "C" fn callgate_source_program(
     };
     // SAFETY: the caller promises it.
     unsafe { make(source, error, body) }
+}
+
+/// A combination of other sources.
+///
+/// # Safety
+/// See the [module](super).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn callgate_source_expression(
+    data: *const c_char,
+    length: usize,
+    source: *mut *mut Source,
+    error: *mut *mut Error,
+) -> c_int {
+    let body = || {
+        // SAFETY: the caller promises it.
+        let text = unsafe { text(data, length, "the expression")? };
+        Source::new(SourceContent::Expression(text.to_owned(), BTreeMap::new()))
+    };
+    // SAFETY: the caller promises it.
+    unsafe { make(source, error, body) }
+}
+
+/// Adds a source that an expression combines.
+///
+/// # Safety
+/// See the [module](super).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn callgate_source_add_source(
+    expression: *mut Source,
+    name: *const c_char,
+    name_length: usize,
+    source: *const Source,
+    error: *mut *mut Error,
+) -> c_int {
+    let body = || {
+        // SAFETY: the caller promises it. The source is copied before the expression is borrowed, as both may be the same.
+        let source = unsafe { handle(source, "the source")? }.text.clone();
+        // SAFETY: the caller promises it.
+        let (expression, name) = unsafe {
+            (handle_mut(expression, "the expression")?, text(name, name_length, "the name")?)
+        };
+        expression.add_source(name, source)
+    };
+    // SAFETY: the caller promises it.
+    unsafe { call(error, body) }
 }
 
 /// Changes how a source is read.

@@ -122,6 +122,32 @@ static void warns(void)
 	callgate_source_free(preset);
 }
 
+static void expressions(void)
+{
+	callgate_source *app = source_of("ALLOW { read, write } DEFAULT KILL");
+	callgate_source *wanted = source_of("ALLOW { read, getpid } DEFAULT KILL");
+	callgate_source *both;
+	callgate_text *text;
+	bool same;
+
+	OK(callgate_source_expression(CALLGATE_STR("app + getpid - write"), &both, &error));
+	REFUSED(callgate_diff(both, wanted, 1, &same, &text, &error), CALLGATE_SOURCE,
+		"not one of its sources");
+	REFUSED(callgate_source_add_source(both, CALLGATE_STR("app"), both, &error),
+		CALLGATE_ARGUMENT, "an expression");
+	REFUSED(callgate_source_add_source(app, CALLGATE_STR("app"), app, &error),
+		CALLGATE_ARGUMENT, "not an expression");
+	OK(callgate_source_add_source(both, CALLGATE_STR("app"), app, &error));
+	REFUSED(callgate_source_add_source(both, CALLGATE_STR("app"), app, &error),
+		CALLGATE_ARGUMENT, "twice");
+	callgate_source_free(app);
+	OK(callgate_diff(both, wanted, 1, &same, &text, &error));
+	CHECK(same);
+	callgate_text_free(text);
+	callgate_source_free(both);
+	callgate_source_free(wanted);
+}
+
 static void includes(void)
 {
 	callgate_source *source = source_of("#include \"more.kafel\"\nUSE more DEFAULT KILL");
@@ -498,6 +524,7 @@ int main(void)
 	CHECK(strchr(callgate_version(), '.') != NULL);
 	compiles();
 	warns();
+	expressions();
 	includes();
 	templates();
 	compares();

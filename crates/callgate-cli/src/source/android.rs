@@ -6,16 +6,19 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use callgate_formats::android::{self, FilterKind, ListFile};
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_formats::android;
 use callgate_formats::languages::LanguageId;
-use callgate_requests::source::{NamedText, SourceContent, SourceFormat};
+use callgate_requests::source::{
+    Directory, Message, Messages, NamedText, SourceContent, SourceFormat, android_lists, utf8,
+};
 
-use super::format::ANDROID;
-use super::loaded::Loaded;
+use super::content::Loaded;
+use super::filter::WORDING;
 use super::place::{MAX_BYTES, Place};
-use super::referenced::{Referenced, named_text, read_referenced};
+use super::referenced::{Referenced, read_referenced};
 use super::tree::Tree;
 use crate::report::{Failure, Result};
 
@@ -70,83 +73,45 @@ fn load_list(place: &Place, bytes: Vec<u8>) -> Result<Loaded> {
     Ok(Loaded { format, ..Loaded::at(place, SourceContent::File(bytes)) })
 }
 
-fn load_directory(directory: &Path, filter: Option<&str>) -> Result<Loaded> {
-    let kind = kind(directory, filter)?;
-    let mut texts = Vec::new();
-    let tree = Tree::of(&Place::File(directory.to_owned()));
-    let mut size = 0;
-    for file in kind.files() {
-        let Some(path) = find(directory, kind, file)? else { continue };
-        let unreadable = |why| Failure::new(why).help(DIRECTORY_HELP);
+fn load_directory(path: &Path, filter: Option<&str>) -> Result<Loaded> {
+    let place = Place::File(path.to_owned());
+    let mut directory = OnDisk { path, tree: Tree::of(&place), size: 0 };
+    let (texts, filter) = android_lists(&mut directory, &place.name(), filter, WORDING)?;
+    let part = Some(filter).filter(|filter| !filter.is_empty()).map(str::to_owned);
+    let suffix = part.as_ref().map_or_else(String::new, |part| format!("#{part}"));
+    let name = format!("{}{suffix}", place.name());
+    let loaded = Loaded::of(name, SourceContent::Texts(texts));
+    Ok(Loaded { place: Some(place), part, ..loaded })
+}
+
+/// A directory with lists.
+struct OnDisk<'p> {
+    path: &'p Path,
+    tree: Tree,
+    /// The size of the lists that were read.
+    size: usize,
+}
+
+impl Directory for OnDisk<'_> {
+    fn has(&self, file: &str) -> bool {
+        self.path.join(file).exists()
+    }
+
+    fn read(&mut self, file: &str) -> std::result::Result<NamedText, Messages> {
+        let path = self.path.join(file);
+        let (directory, name) = (self.path.display().to_string(), path.display().to_string());
+        let unreadable =
+            |why| vec![Message::of_request(Diagnostic::error(None, why).help(DIRECTORY_HELP))];
         let Referenced { bytes, .. } = read_referenced(&path, MAX_BYTES).map_err(unreadable)?;
-        size += bytes.len() as u64;
-        if size > MAX_BYTES {
-            let what =
-                format!("the lists together are larger than {} MiB, the limit", MAX_BYTES >> 20);
-            return Err(Failure::about(directory.display().to_string(), what).help(DIRECTORY_HELP));
+        self.size += bytes.len();
+        if self.size as u64 > MAX_BYTES {
+            let limit = MAX_BYTES >> 20;
+            let what = format!("the lists together are larger than {limit} MiB, the limit");
+            return Err(Message::error(&directory, what, DIRECTORY_HELP));
         }
-        let text = named_text(path.display().to_string(), bytes, UTF8_HELP)?;
-        let refusal = tree.refusal_of_text(&path);
-        texts.push(NamedText { refusal, role: file.kind.name(), ..text });
-    }
-    let name = directory.display().to_string();
-    let name = if kind.name().is_empty() { name } else { format!("{name}#{}", kind.name()) };
-    let place = Some(Place::File(directory.to_owned()));
-    let part = Some(kind.name()).filter(|name| !name.is_empty()).map(str::to_owned);
-    let loaded = Loaded::of_texts(name, LanguageId::of(&android::LANGUAGE), texts);
-    Ok(Loaded { place, part, ..loaded })
-}
-
-/// The filter with a name, or the only one of Android 8.
-fn kind(path: &Path, filter: Option<&str>) -> Result<FilterKind> {
-    let directory = path.display();
-    let fail =
-        |what: String, help: String| Err(Failure::about(directory.to_string(), what).help(help));
-    let present: Vec<FilterKind> =
-        FilterKind::NAMED.into_iter().filter(|kind| has_all(path, *kind)).collect();
-    let names: Vec<&str> = present.iter().map(|kind| kind.name()).collect();
-    let is_old = has_all(path, FilterKind::Common);
-    match filter {
-        Some(name) => match FilterKind::from_name(name) {
-            Some(kind) if present.contains(&kind) || !is_old => Ok(kind),
-            Some(_) => fail(
-                format!("this version of bionic has no filter \"{name}\""),
-                format!("it has one filter for all processes: write {ANDROID}:{directory}"),
-            ),
-            None => fail(
-                format!("bionic has no filter \"{name}\""),
-                format!("its filters are {}", FilterKind::NAMED.map(FilterKind::name).join(", ")),
-            ),
-        },
-        None if is_old && present.is_empty() => Ok(FilterKind::Common),
-        None if names.is_empty() => {
-            fail("the directory has no lists of a filter".to_owned(), DIRECTORY_HELP.to_owned())
-        }
-        None => fail(
-            format!("the lists are those of several filters: {}", names.join(", ")),
-            format!("choose one: {ANDROID}:{directory}#{}", names.first().unwrap_or(&"")),
-        ),
-    }
-}
-
-/// Whether a directory has all files of a filter.
-fn has_all(path: &Path, kind: FilterKind) -> bool {
-    let has = |file: &ListFile| file.names.iter().any(|name| path.join(name).exists());
-    kind.files().iter().all(|file| file.is_optional || has(file))
-}
-
-/// The path of a file of a filter; `None` if the filter exists without it.
-fn find(directory: &Path, kind: FilterKind, file: &ListFile) -> Result<Option<PathBuf>> {
-    let [name, old] = file.names;
-    let path = |name: &str| Some(directory.join(name)).filter(|path| path.exists());
-    let about = |what: String| Failure::about(directory.display().to_string(), what);
-    match (path(name), path(old)) {
-        (Some(_), Some(_)) if name != old => Err(about(format!("both {name} and {old} exist"))
-            .help("remove the one of the other version of Android")),
-        (Some(path), _) | (None, Some(path)) => Ok(Some(path)),
-        (None, None) if file.is_optional => Ok(None),
-        (None, None) => Err(about(format!("missing {name}, a list of the filter {}", kind.name()))
-            .help(DIRECTORY_HELP)),
+        let text = utf8(&bytes, "", UTF8_HELP).map_err(|error| Message::all(&name, [error]))?;
+        let refusal = self.tree.refusal_of_text(&path);
+        Ok(NamedText { refusal, ..NamedText::of(name, text, "") })
     }
 }
 

@@ -8,15 +8,17 @@ use callgate::sets::Operation;
 use callgate_requests::source::{Combination, Expression, Filter, Terms, is_expression};
 
 use super::filter::WORDING;
-use super::named::Source;
 use crate::report::{self, Failure, Result};
 
-/// Operands as they were given.
-struct Operands<'o>(&'o [OsString]);
+/// Parses a source of a combination.
+type Parse<S> = fn(&OsStr) -> Result<S>;
 
-impl Terms<Source, Failure> for Operands<'_> {
-    fn source(&mut self, index: usize, name: &str) -> Result<Source> {
-        Source::parse(self.0.get(index).map_or(OsStr::new(name), OsString::as_os_str))
+/// Operands as they were given; those of a text are in it.
+struct Operands<'o, S>(&'o [OsString], Parse<S>);
+
+impl<S> Terms<S, Failure> for Operands<'_, S> {
+    fn source(&mut self, index: usize, name: &str) -> Result<S> {
+        (self.1)(self.0.get(index).map_or(OsStr::new(name), OsString::as_os_str))
     }
 
     fn is_source(&self, name: &str) -> bool {
@@ -25,24 +27,25 @@ impl Terms<Source, Failure> for Operands<'_> {
 }
 
 /// Parses a text with operators between blanks; `None` if it has none, or is the name of a file.
-pub(super) fn detect(text: &OsStr) -> Option<Result<Expression<Source>>> {
+pub(super) fn detect<S>(text: &OsStr, parse: Parse<S>) -> Option<Result<Expression<S>>> {
     let text = text.to_str().filter(|text| is_expression(text) && !Path::new(text).exists())?;
-    Some(Expression::parse(text, &mut Operands(&[])))
+    Some(Expression::parse(text, &mut Operands(&[], parse)))
 }
 
 /// The combination of operands with one operation.
-pub(super) fn of_operands(
+pub(super) fn of_operands<S>(
     operation: Operation,
     operands: &[OsString],
-) -> Result<Expression<Source>> {
+    parse: Parse<S>,
+) -> Result<Expression<S>> {
     let names = operands.iter().map(|operand| operand.to_string_lossy().into_owned()).collect();
-    Expression::of_operands(operation, names, &mut Operands(operands))
+    Expression::of_operands(operation, names, &mut Operands(operands, parse))
 }
 
 /// Reads the sources and combines them.
-pub(super) fn combine(
-    expression: &Expression<Source>,
-    read: impl Fn(&Source) -> Result<Filter>,
+pub(super) fn combine<S>(
+    expression: &Expression<S>,
+    read: impl Fn(&S) -> Result<Filter>,
 ) -> Result<Combination> {
     expression.combine(WORDING, &mut |source| read(source))
 }

@@ -7,6 +7,7 @@ use callgate::compile::{self, CompileError, Compiled, CompiledTemplate};
 use callgate_core::{LongProgram, Program};
 use callgate_requests::source::{Filter, Kinds, Message, Wording, arches_in, violations};
 
+use super::format::ANDROID;
 use super::place::Place;
 use crate::options::{CompileOptions, NATIVE_ENDIAN, SourceOptions};
 use crate::report::{self, Failure, Result};
@@ -29,6 +30,10 @@ pub(super) const WORDING: &Wording = &Wording {
         "the file has no parts with names",
         "#NAME is for Kubernetes resources, threads of Firecracker and filters of Android (android:)",
     ],
+    android_filter: |directory, filter| match filter {
+        "" => format!("write {ANDROID}:{directory}"),
+        filter => format!("{ANDROID}:{directory}#{filter}"),
+    },
     empty: |name| match name == Place::STDIN {
         true => "check the command before the pipe, or redirect a file: < FILE",
         false => "check whether the command that wrote the file failed",
@@ -56,20 +61,45 @@ pub(super) fn program_filter(
 
 /// Compiles filters with the options of the command.
 pub(crate) trait Compile {
+    /// The filter.
+    fn filter(&self) -> &Filter;
+
     /// The program for the kernel; a policy is compiled. Warns about options that do not affect a program.
-    fn kernel_program(&self, options: &CompileOptions) -> Result<Proved>;
+    fn kernel_program(&self, options: &CompileOptions) -> Result<Proved> {
+        warn_about_compiling(self.filter(), options);
+        self.program_as_it_is(options)
+    }
 
     /// Like [`Compile::kernel_program`], but of any length.
-    fn code(&self, options: &CompileOptions) -> Result<Cow<'_, LongProgram>>;
+    fn code(&self, options: &CompileOptions) -> Result<Cow<'_, LongProgram>> {
+        warn_about_compiling(self.filter(), options);
+        match self.filter().given_program() {
+            None => Ok(Cow::Owned(self.compile(options)?.program.into())),
+            Some(program) => Ok(Cow::Borrowed(program)),
+        }
+    }
 
     /// Like [`Compile::kernel_program`], without warnings.
-    fn program_as_it_is(&self, options: &CompileOptions) -> Result<Proved>;
+    fn program_as_it_is(&self, options: &CompileOptions) -> Result<Proved> {
+        match self.filter().given_program() {
+            None => Ok(self.compile(options)?.program),
+            Some(program) => {
+                Ok(Proved::itself(self.for_the_kernel(program)?, self.filter().endian()))
+            }
+        }
+    }
 
     /// Converts a program of this filter; an error if it is too long for the kernel.
-    fn for_the_kernel(&self, program: &LongProgram) -> Result<Program>;
+    fn for_the_kernel(&self, program: &LongProgram) -> Result<Program> {
+        let refused = |error| violations(&error, WORDING.socket_filters);
+        let result = Program::try_from(program.clone());
+        result.map_err(|error| Failure::of(&self.filter().name, refused(error)))
+    }
 
     /// Compiles a policy or a program; the result is proved.
-    fn compile(&self, options: &CompileOptions) -> Result<Compiled>;
+    fn compile(&self, options: &CompileOptions) -> Result<Compiled> {
+        self.compile_timed(options, true, &mut Stopwatch::start())
+    }
 
     /// Like [`Compile::compile`], and measures the phases; with the expected number of executed instructions if that is asked
     /// for.
@@ -78,87 +108,37 @@ pub(crate) trait Compile {
         options: &CompileOptions,
         expected_insns: bool,
         stopwatch: &mut Stopwatch,
-    ) -> Result<Compiled>;
-
-    /// Like [`Compile::compile_timed`], with options of the compiler.
-    fn try_compile(
-        &self,
-        options: &compile::Options,
-        stopwatch: &mut Stopwatch,
-    ) -> std::result::Result<Compiled, CompileError>;
+    ) -> Result<Compiled> {
+        let filter = self.filter();
+        let mut read = options.read(&filter.arches, filter.strict)?;
+        read.expected_insns = expected_insns;
+        if let Some(weights) = filter.weights.as_ref().filter(|_| !options.has_weights()) {
+            read.weights = weights.clone();
+        }
+        let compiled = filter.compile_observed(&read, &mut |phase| stopwatch.note(phase));
+        Ok(compiled.map_err(|error| filter.failed(&error))?)
+    }
 
     /// Compiles a policy to a program with its variables. Programs have none, so it is an error for them.
     fn compile_template(
         &self,
         options: &CompileOptions,
         stopwatch: &mut Stopwatch,
-    ) -> Result<CompiledTemplate>;
+    ) -> Result<CompiledTemplate> {
+        let filter = self.filter();
+        let Some(policy) = filter.policy() else {
+            return Err(Failure::about(&filter.name, "a program has no variables"));
+        };
+        let options = options.read(&filter.arches, filter.strict)?;
+        let observe = &mut |phase| stopwatch.note(phase);
+        let compiled = compile::compile_template_observed(policy, &options, observe);
+        Ok(compiled.map_err(|error| filter.failed(&error))?)
+    }
 }
 
 impl Compile for Filter {
-    fn kernel_program(&self, options: &CompileOptions) -> Result<Proved> {
-        warn_about_compiling(self, options);
-        self.program_as_it_is(options)
-    }
-
-    fn code(&self, options: &CompileOptions) -> Result<Cow<'_, LongProgram>> {
-        warn_about_compiling(self, options);
-        match self.given_program() {
-            None => Ok(Cow::Owned(self.compile(options)?.program.into())),
-            Some(program) => Ok(Cow::Borrowed(program)),
-        }
-    }
-
-    fn program_as_it_is(&self, options: &CompileOptions) -> Result<Proved> {
-        match self.given_program() {
-            None => Ok(self.compile(options)?.program),
-            Some(program) => Ok(Proved::itself(self.for_the_kernel(program)?, self.endian())),
-        }
-    }
-
-    fn for_the_kernel(&self, program: &LongProgram) -> Result<Program> {
-        let result = Program::try_from(program.clone());
-        result.map_err(|error| Failure::of(&self.name, violations(&error, WORDING.socket_filters)))
-    }
-
-    fn compile(&self, options: &CompileOptions) -> Result<Compiled> {
-        self.compile_timed(options, true, &mut Stopwatch::start())
-    }
-
-    fn compile_timed(
-        &self,
-        options: &CompileOptions,
-        expected_insns: bool,
-        stopwatch: &mut Stopwatch,
-    ) -> Result<Compiled> {
-        let mut read = options.read(&self.arches, self.strict)?;
-        read.expected_insns = expected_insns;
-        if let Some(weights) = self.weights.as_ref().filter(|_| !options.has_weights()) {
-            read.weights = weights.clone();
-        }
-        Ok(self.try_compile(&read, stopwatch).map_err(|error| self.failed(&error))?)
-    }
-
-    fn try_compile(
-        &self,
-        options: &compile::Options,
-        stopwatch: &mut Stopwatch,
-    ) -> std::result::Result<Compiled, CompileError> {
-        self.compile_observed(options, &mut |phase| stopwatch.note(phase))
-    }
-
-    fn compile_template(
-        &self,
-        options: &CompileOptions,
-        stopwatch: &mut Stopwatch,
-    ) -> Result<CompiledTemplate> {
-        let Some(policy) = self.policy() else {
-            return Err(Failure::about(&self.name, "a program has no variables"));
-        };
-        let options = options.read(&self.arches, self.strict)?;
-        let observe = &mut |phase| stopwatch.note(phase);
-        let compiled = compile::compile_template_observed(policy, &options, observe);
-        Ok(compiled.map_err(|error| self.failed(&error))?)
+    fn filter(&self) -> &Filter {
+        self
     }
 }
 

@@ -2,12 +2,9 @@
 
 use callgate_formats::languages::LanguageId;
 use callgate_formats::systemd;
-use callgate_requests::source::{
-    AnyFilter, BUILT_IN, NamedText, SourceContent, SourceFormat, SourceText, Stack, Texts,
-};
+use callgate_requests::source::{BUILT_IN, NamedText, SourceContent, SourceFormat, Stack, Texts};
 
-use super::filter::WORDING;
-use super::loader::FilesOnDisk;
+use super::content::Loaded;
 use super::named::{Source, SourceKind, checked, read_detectable};
 use super::place::Place;
 use crate::options::SourceOptions;
@@ -19,18 +16,6 @@ pub(crate) struct LoadedSource {
     source: Source,
     /// `None` for sources that are read from others: processes and combinations.
     loaded: Option<Loaded>,
-}
-
-/// The content of a source.
-#[derive(Clone, Debug)]
-pub(super) struct Loaded {
-    pub(super) name: String,
-    pub(super) content: SourceContent,
-    /// Where it is; `None` for a text on the command line.
-    pub(super) place: Option<Place>,
-    /// The given format.
-    pub(super) format: Option<SourceFormat>,
-    pub(super) part: Option<String>,
 }
 
 /// A text of a source.
@@ -46,74 +31,6 @@ pub(crate) struct Text<'a> {
     /// What the text is in its source.
     pub(crate) role: &'static str,
     pub(crate) text: &'a str,
-}
-
-impl Loaded {
-    /// Content with a name that is not at a place.
-    pub(super) fn of(name: String, content: SourceContent) -> Loaded {
-        Loaded { name, content, place: None, format: None, part: None }
-    }
-
-    /// Texts that are read together.
-    pub(super) fn of_texts(name: String, language: LanguageId, texts: Vec<NamedText>) -> Loaded {
-        Loaded::of(name, SourceContent::Texts(Texts { language, texts, are_files: true }))
-    }
-
-    /// A file with this content.
-    pub(super) fn at(place: &Place, content: SourceContent) -> Loaded {
-        Loaded { place: Some(place.clone()), ..Loaded::of(place.name(), content) }
-    }
-
-    /// A file whose format is detected.
-    fn detectable(place: &Place) -> Result<Loaded> {
-        let bytes = read_detectable(place)?;
-        let text = std::str::from_utf8(&bytes).ok().filter(|text| systemd::is_unit(text));
-        Ok(match text {
-            Some(text) => {
-                let texts = vec![NamedText::of(place.name(), text, systemd::FILE)];
-                let language = LanguageId::of(&systemd::LANGUAGE);
-                let place = Some(place.clone());
-                let name = place.as_ref().map_or_else(String::new, Place::name);
-                Loaded { place, ..Loaded::of_texts(name, language, texts) }
-            }
-            None => Loaded::at(place, SourceContent::File(bytes)),
-        })
-    }
-
-    /// The source for the library.
-    pub(super) fn text(&self, options: &SourceOptions) -> Result<SourceText> {
-        Ok(SourceText {
-            name: self.name.clone(),
-            format: self.format,
-            part: self.part.clone(),
-            identity: self.place.as_ref().and_then(Place::identity),
-            values: options.values(),
-            ignores_values: true,
-            keeps_warnings: options.keeps_warnings,
-            wording: WORDING,
-            ..SourceText::new(self.content.clone(), options.reading()?)
-        })
-    }
-
-    /// Reads the filters. Prints warnings.
-    pub(super) fn read(&self, options: &SourceOptions) -> Result<Stack> {
-        let text = self.text(options)?;
-        let mut stack = FilesOnDisk::of(self.place.as_ref(), options).read(&text)?;
-        if let (Some(part), SourceContent::File(_)) = (&self.part, &self.content) {
-            stack.name = format!("{}#{part}", self.name);
-            if let [only] = stack.filters.as_mut_slice() {
-                only.name.clone_from(&stack.name);
-            }
-        }
-        Ok(stack)
-    }
-}
-
-impl Loaded {
-    /// Reads filters or a socket filter. Prints warnings.
-    pub(super) fn read_any(&self, options: &SourceOptions, packets: bool) -> Result<AnyFilter> {
-        FilesOnDisk::of(self.place.as_ref(), options).read_any(&self.text(options)?, packets)
-    }
 }
 
 impl Source {
@@ -133,7 +50,7 @@ impl Source {
             SourceKind::Preset(preset) => {
                 Loaded::of(preset.name(), SourceContent::Preset(preset.0.to_owned()))
             }
-            SourceKind::At { place, format: None } => Loaded::detectable(place)?,
+            SourceKind::At { place, format: None } => detectable(place)?,
             SourceKind::At { place, format } => {
                 Loaded { format: *format, ..Loaded::at(place, SourceContent::File(place.read()?)) }
             }
@@ -142,6 +59,22 @@ impl Source {
             SourceKind::Android(lists) => lists.load()?,
         }))
     }
+}
+
+/// A file whose format is detected.
+fn detectable(place: &Place) -> Result<Loaded> {
+    let bytes = read_detectable(place)?;
+    let text = std::str::from_utf8(&bytes).ok().filter(|text| systemd::is_unit(text));
+    Ok(match text {
+        Some(text) => {
+            let texts = vec![NamedText::of(place.name(), text, systemd::FILE)];
+            let language = LanguageId::of(&systemd::LANGUAGE);
+            let place = Some(place.clone());
+            let name = place.as_ref().map_or_else(String::new, Place::name);
+            Loaded { place, ..Loaded::of_texts(name, language, texts) }
+        }
+        None => Loaded::at(place, SourceContent::File(bytes)),
+    })
 }
 
 impl LoadedSource {

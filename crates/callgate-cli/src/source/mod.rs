@@ -23,6 +23,7 @@
 
 mod android;
 mod base;
+mod content;
 mod expression;
 mod filter;
 mod format;

@@ -51,7 +51,7 @@ impl Source {
         if text == BUILT_IN {
             return Ok(Source { kind: SourceKind::BuiltIn });
         }
-        if let Some(expression) = detect(text) {
+        if let Some(expression) = detect(text, Source::parse) {
             let expression = expression?;
             if expression.sources().filter(|source| source.is_stdin()).count() > 1 {
                 return Err(Failure::new("standard input can be read only once")
@@ -201,7 +201,7 @@ impl Source {
         operands: &[OsString],
         options: &SourceOptions,
     ) -> Result<Combination> {
-        let expression = of_operands(operation, operands)?;
+        let expression = of_operands(operation, operands, Source::parse)?;
         let combination = combine(&expression, |source| into_filter(source.read_stack(options)?))?;
         warn_about_options(combination.filters(), options);
         Ok(combination)

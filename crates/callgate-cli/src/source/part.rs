@@ -11,7 +11,7 @@ use std::path::Path;
 use callgate_formats::languages::Parts;
 use callgate_requests::source::{SourceContent, SourceFormat};
 
-use super::loaded::Loaded;
+use super::content::Loaded;
 use super::place::Place;
 use crate::report::Result;
 

@@ -6,8 +6,8 @@
 
 use callgate_requests::source::{self, Filter, Kinds, SocketFilter, not_of_packets};
 
+use super::content::Loaded;
 use super::filter::warn_about_options;
-use super::loaded::Loaded;
 use super::named::{Source, SourceKind};
 use super::stack::into_filter;
 use crate::options::{CompileOptions, SourceOptions};

@@ -15,7 +15,7 @@ use callgate_formats::languages::LanguageId;
 use callgate_formats::systemd;
 use callgate_requests::source::{NamedText, SourceContent, Texts};
 
-use super::loaded::Loaded;
+use super::content::Loaded;
 use super::place::{MAX_BYTES, Place};
 use super::referenced::{Referenced, named_text, read_referenced};
 use super::tree::Tree;

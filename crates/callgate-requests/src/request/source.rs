@@ -134,6 +134,10 @@ fn described(
 /// The only key of those with the filter itself.
 fn content(reader: &mut Reader<'_>, fields: &Fields<'_>, what: &str) -> Option<SourceContent> {
     let mut given = CONTENTS.iter().filter_map(|key| Some((*key, fields.get(key)?)));
+    let has_files = fields.get("files").is_some() && fields.get("format").is_some();
+    if has_files && CONTENTS.iter().all(|key| fields.get(key).is_none()) {
+        return Some(SourceContent::Files);
+    }
     let (Some((key, node)), None) = (given.next(), given.next()) else {
         let message = format!("`{what}` must have one of `text`, `insns`, `hex` and `preset`");
         reader.error(fields.at, message).help = "give exactly one of them".to_owned();

@@ -25,6 +25,19 @@ pub trait Loader: Files {
 
 impl Loader for NoFiles {}
 
+/// A loader as the readers of languages take it.
+pub(super) struct FilesOf<'l>(pub(super) &'l mut dyn Loader);
+
+impl Files for FilesOf<'_> {
+    fn include(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
+        self.0.include(name, from)
+    }
+
+    fn base(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
+        self.0.base(name, from)
+    }
+}
+
 /// The extensions of files with resources of Kubernetes.
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 

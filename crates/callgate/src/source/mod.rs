@@ -1,8 +1,15 @@
 //! Sources: the way from a text or a program in any form to its filters, without I/O.
 //!
-//! [`read`] recognizes the format of a [`SourceText`], reads it with the language of the registry or as a program, and gives
-//! its variables their values. The result is a [`Stack`] of filters. Files that a text names come from the source itself
-//! ([`SourceText::files`]), or from a loader ([`read_with`]).
+//! A [`SourceText`] is everything that is known about a source before it is read: its [content](SourceContent) in memory, its
+//! format and part, how it is [read](Reading), and the words of the caller for advice ([`Wording`]). [`read`] recognizes the
+//! format, reads the content with the language of the registry or as a program, and gives its variables their values. The
+//! result is a [`Stack`] of [`Filter`]s; warnings are values. [`read_any`] also reads socket filters.
+//!
+//! Whatever needs files or the machine comes from a [`Loader`], which the caller passes to [`read_with`]; without one, files come
+//! from the source itself ([`SourceText::files`]).
+//!
+//! Several sources are combined as an [`Expression`], `A + B - C ^ D`, whose value is a [`Combination`] of filters. A source of
+//! several files is read from a [`Directory`].
 //!
 //! ```
 //! use callgate::Arch;
@@ -22,6 +29,7 @@
 mod ambiguous;
 mod arches;
 mod combination;
+mod directory;
 mod encoding;
 mod expression;
 mod filter;
@@ -42,6 +50,7 @@ mod wording;
 pub use arches::{arches_in, sort_arches_of_unit};
 pub use callgate_formats::languages::Reading;
 pub use combination::Combination;
+pub use directory::{Directory, android_lists};
 pub use expression::{Expression, Terms, is_expression, parse_denial};
 pub use filter::{Content as FilterContent, Filter, Kinds};
 pub use format::{ProgramForm, SourceFormat};

@@ -11,17 +11,18 @@ use callgate_formats::diagnostics::quote::without_quotes;
 use callgate_formats::languages::{
     Input, LanguageId, Parts, ReadFilter, ReadSource, Reading, ReadingOption, Text,
 };
-use callgate_formats::systemd::FileMessage;
+use callgate_formats::systemd::{self, FileMessage};
 use callgate_formats::{CONTAINER_DEFAULT, PRESETS, abis, hidden_characters, oci, preset};
 
 use super::ambiguous::ambiguous;
 use super::arches::arches_in;
+use super::directory::{GivenFiles, android_lists, drop_ins};
 use super::encoding::unread_encoding;
 use super::expression::{Expression, Terms};
 use super::filter::Filter;
 use super::format::{ProgramForm, SourceFormat};
 use super::listing::{Listing, ListingReading, from_linux3};
-use super::loader::{Given, Loader};
+use super::loader::{FilesOf, Given, Loader};
 use super::message::{Message, Messages};
 use super::recognize::{explained, of_no_format};
 use super::stack::Stack;
@@ -120,7 +121,8 @@ impl Reader<'_> {
         let stack = match &source.content {
             Content::Text(text) => self.detected(text.as_bytes(), Some(text))?,
             Content::File(bytes) => self.detected(bytes, None)?,
-            Content::Texts(texts) => self.texts(texts)?,
+            Content::Texts(texts) => self.texts(texts, source.part.as_deref())?,
+            Content::Files => self.files()?,
             Content::Preset(name) => self.preset(name)?,
             Content::Expression(text, sources) => self.expression(text, sources)?,
             Content::Insns(_) | Content::Bytes(_) => self.program(ProgramForm::Raw, &[], None)?,
@@ -248,8 +250,11 @@ impl Reader<'_> {
                     Some(text) => text,
                     None => self.text(bytes, help.unwrap_or(self.source.wording.give_raw))?,
                 };
-                let texts = [NamedText::of(&self.source.name, text, "")];
-                self.policy(language, &texts, true)
+                let mut texts = vec![NamedText::of(&self.source.name, text, "")];
+                if language.name() == "systemd" {
+                    texts.extend(drop_ins(self.source, true));
+                }
+                self.policy((language, self.source.part.as_deref()), &texts, true)
             }
             SourceFormat::Program(form) => self.program(form, bytes, text),
             SourceFormat::Socket => {
@@ -275,31 +280,55 @@ impl Reader<'_> {
         if hidden.is_empty() { Ok(text) } else { Err(self.all(hidden)) }
     }
 
-    fn texts(&mut self, texts: &Texts) -> Result<Stack, Messages> {
-        self.policy(texts.language, &texts.texts, texts.are_files)
+    fn texts(&mut self, texts: &Texts, part: Option<&str>) -> Result<Stack, Messages> {
+        self.policy((texts.language, part), &texts.texts, texts.are_files)
+    }
+
+    /// The files that are given with the source.
+    fn files(&mut self) -> Result<Stack, Messages> {
+        let SourceText { name, part, wording, .. } = self.source;
+        match self.source.format.map(SourceFormat::name) {
+            Some("android") => {
+                let mut files = GivenFiles(self.source);
+                let (texts, part) = android_lists(&mut files, name, part.as_deref(), wording)?;
+                self.texts(&texts, Some(part).filter(|part| !part.is_empty()))
+            }
+            Some("systemd") => {
+                let texts = drop_ins(self.source, false);
+                if texts.is_empty() {
+                    let help = "give a unit, or its drop-ins";
+                    return Err(self.error("there are no files with the suffix .conf", help));
+                }
+                self.policy((LanguageId::of(&systemd::LANGUAGE), None), &texts, true)
+            }
+            _ => Err(self.error(
+                "only filters of Android and units of systemd consist of several files",
+                format!("{}: android or systemd", wording.give_format),
+            )),
+        }
     }
 
     /// A policy in a language.
     fn policy(
         &mut self,
-        language: LanguageId,
+        (language, part): (LanguageId, Option<&str>),
         texts: &[NamedText],
         are_files: bool,
     ) -> Result<Stack, Messages> {
         let source = self.source;
         let (name, of) = (source.name.as_str(), language.language());
-        let is_named = !matches!(source.content, Content::Text(_) | Content::Preset(_));
+        let is_one = matches!(source.content, Content::Text(_) | Content::Preset(_));
         let shown: Vec<Text<'_>> = texts
             .iter()
             .map(|one| {
-                let name = is_named.then_some(one.name.as_str());
+                let name = (!is_one || texts.len() > 1).then_some(one.name.as_str());
                 Text { text: &one.text, name, role: one.role }
             })
             .collect();
         let input = Input {
             texts: &shown,
             name: language.given_name(),
-            part: source.part.as_deref(),
+            part,
             file: are_files.then_some(name),
             identity: Some(source.identity.as_deref().unwrap_or(name)),
         };
@@ -311,7 +340,7 @@ impl Reader<'_> {
                 reading.to_mut().kernel = kernel;
             }
         }
-        let read = (of.read)(&input, &reading, self.loader);
+        let read = (of.read)(&input, &reading, &mut FilesOf(self.loader));
         let read = read.and_then(ReadSource::with_filters);
         let read = read.map_err(|errors| named(texts, name, errors.into_vec()))?;
         self.warn_without_effect(of.what, of.options);
@@ -366,7 +395,7 @@ impl Reader<'_> {
         let SourceText { reading, wording, .. } = self.source;
         if name == BUILT_IN {
             let text = NamedText::of(&self.source.name, CONTAINER_DEFAULT, "");
-            return self.policy(oci::DOCKER, &[text], true);
+            return self.policy((oci::DOCKER, None), &[text], true);
         }
         let arches: Vec<Arch> = match reading.arches.as_slice() {
             [] => abis(reading.machine),
@@ -398,13 +427,17 @@ impl Reader<'_> {
         }
         let mut terms = Operands { sources, source: self.source };
         let expression = Expression::parse(text, &mut terms)?;
-        let warnings = &mut self.warnings;
+        let (warnings, loader) = (&mut self.warnings, &mut *self.loader);
         let combination = expression.combine(wording, &mut |source: &SourceText| {
             if let Content::Expression(..) = source.content {
                 let help = "write one expression with all operands";
                 return Err(Message::error(&source.name, "this operand is an expression", help));
             }
-            read(source, warnings)?.into_filter()
+            let stack = match source.files.is_empty() {
+                true => read_with(source, loader, warnings),
+                false => read(source, warnings),
+            };
+            stack?.into_filter()
         })?;
         let filter = combination.into_filter(&mut self.warnings)?;
         Ok(Stack::of(Filter { name: name.clone(), ..filter }))
@@ -500,12 +533,8 @@ impl Reader<'_> {
             Content::File(bytes) => (bytes.as_slice(), None),
             Content::Text(text) => (text.as_bytes(), Some(text.as_str())),
             Content::Insns(_) | Content::Bytes(_) => (&[][..], None),
-            Content::Texts(_) | Content::Preset(_) | Content::Expression(..) if packets => {
-                return no_packets();
-            }
-            Content::Texts(_) | Content::Preset(_) | Content::Expression(..) => {
-                return self.read().map(AnyFilter::Syscalls);
-            }
+            _ if packets => return no_packets(),
+            _ => return self.read().map(AnyFilter::Syscalls),
         };
         let is_code = matches!(source.content, Content::Insns(_) | Content::Bytes(_));
         if source.part.is_some() {

@@ -21,7 +21,7 @@ pub struct SourceText {
     pub format: Option<SourceFormat>,
     /// The part of the text: the name of a resource of Kubernetes, or the thread of a document of Firecracker.
     pub part: Option<String>,
-    /// The files that it may include, by name.
+    /// The files that it may include, or of which it consists, by name.
     pub files: BTreeMap<String, String>,
     /// Tells it from the files that it includes; by default, its name.
     pub identity: Option<String>,
@@ -50,6 +50,8 @@ pub enum Content {
     File(Vec<u8>),
     /// Texts in a language that are read together.
     Texts(Texts),
+    /// The files that are given with it: the lists of a filter of Android, or drop-ins of a unit of systemd.
+    Files,
     /// The name of a preset.
     Preset(String),
     /// A combination of sources that these names stand for; each is read with its own options.

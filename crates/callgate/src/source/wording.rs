@@ -25,6 +25,8 @@ pub struct Wording {
     pub socket_filters: &'static str,
     /// The message and the help for a part of a source that has none.
     pub no_parts: [&'static str; 2],
+    /// How a filter of Android is chosen in a directory; the name is empty for the only one.
+    pub android_filter: fn(directory: &str, filter: &str) -> String,
     /// What to do about an empty source with this name.
     pub empty: fn(name: &str) -> &'static str,
     /// How a command such as `gzip -dc` is applied to the source with this name.
@@ -48,6 +50,10 @@ impl Wording {
             "a text in this format has no parts with names",
             "`part` is for resources of Kubernetes and threads of Firecracker",
         ],
+        android_filter: |_, filter| match filter {
+            "" => "omit `part`".to_owned(),
+            filter => format!("`part`: \"{filter}\""),
+        },
         empty: |_| "",
         converted: |command, name| format!("{command} {name}"),
     };

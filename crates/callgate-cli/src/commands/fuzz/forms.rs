@@ -9,7 +9,6 @@ use crate::commands::simulate::EvaluatedForm;
 use crate::options::CompileOptions;
 use crate::report::Result;
 use crate::source::{Compile, Filter, FilterContent};
-use crate::stopwatch::Stopwatch;
 
 /// Returns the forms of a filter, the reference first, and the programs among them.
 pub(super) fn forms(
@@ -44,7 +43,7 @@ pub(super) fn forms(
     let mut compiled: Vec<(Aim, Vec<Model>, Program)> = Vec::new();
     let all = options.read_all(&filter.arches, filter.strict)?;
     for options in &all {
-        let program = match filter.try_compile(options, &mut Stopwatch::start()) {
+        let program = match filter.compile_observed(options, &mut |_| ()) {
             Ok(compiled) => compiled.program,
             Err(error) => {
                 // A filter that is too complex for one model is too complex for all.

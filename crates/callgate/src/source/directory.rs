@@ -1,0 +1,168 @@
+//! Sources of several files: filters of Android, and units of systemd with their drop-ins.
+//!
+//! bionic generates its filters from several files, and several filters from one of them, so a source is the directory of the
+//! files, and a filter in it.
+
+use std::collections::BTreeMap;
+
+use callgate_formats::android::{self, FilterKind, ListFile};
+use callgate_formats::languages::LanguageId;
+use callgate_formats::systemd;
+
+use super::message::{Message, Messages};
+use super::text::{NamedText, SourceText, Texts};
+use super::wording::Wording;
+
+/// Help for a directory that is not bionic's.
+const DIRECTORY_HELP: &str = "give the directory libc of bionic, with its lists unchanged";
+
+/// A directory with files that are read together.
+pub trait Directory {
+    /// Whether it has a file with this name.
+    fn has(&self, file: &str) -> bool;
+
+    /// Reads a file that it has.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn read(&mut self, file: &str) -> Result<NamedText, Messages>;
+}
+
+/// The lists of a filter of Android, and the name of the filter, which is empty for the only one of Android 8. `name` is the
+/// directory in messages.
+///
+/// # Errors
+/// If the directory does not have all lists of one filter, or one of them cannot be read.
+pub fn android_lists(
+    directory: &mut dyn Directory,
+    name: &str,
+    filter: Option<&str>,
+    wording: &Wording,
+) -> Result<(Texts, &'static str), Messages> {
+    let kind = kind(directory, name, filter, wording)?;
+    let mut texts = Vec::new();
+    for file in kind.files() {
+        if let Some(path) = find(directory, name, kind, file)? {
+            texts.push(NamedText { role: file.kind.name(), ..directory.read(path)? });
+        }
+    }
+    let language = LanguageId::of(&android::LANGUAGE);
+    Ok((Texts { language, texts, are_files: true }, kind.name()))
+}
+
+/// The filter with a name, or the only one of Android 8.
+fn kind(
+    directory: &dyn Directory,
+    name: &str,
+    filter: Option<&str>,
+    wording: &Wording,
+) -> Result<FilterKind, Messages> {
+    let fail = |what: String, help: String| Err(Message::error(name, what, help));
+    let has_all = |kind: &FilterKind| {
+        let has = |file: &ListFile| file.names.iter().any(|name| directory.has(name));
+        kind.files().iter().all(|file| file.is_optional || has(file))
+    };
+    let present: Vec<FilterKind> = FilterKind::NAMED.into_iter().filter(has_all).collect();
+    let names: Vec<&str> = present.iter().map(|kind| kind.name()).collect();
+    let is_old = has_all(&FilterKind::Common);
+    match filter {
+        Some(given) => match FilterKind::from_name(given) {
+            Some(kind) if present.contains(&kind) || !is_old => Ok(kind),
+            Some(_) => fail(
+                format!("this version of bionic has no filter \"{given}\""),
+                format!(
+                    "it has one filter for all processes: {}",
+                    (wording.android_filter)(name, "")
+                ),
+            ),
+            None => fail(
+                format!("bionic has no filter \"{given}\""),
+                format!("its filters are {}", FilterKind::NAMED.map(FilterKind::name).join(", ")),
+            ),
+        },
+        None if is_old && present.is_empty() => Ok(FilterKind::Common),
+        None => match names.first() {
+            None => {
+                fail("the directory has no lists of a filter".to_owned(), DIRECTORY_HELP.to_owned())
+            }
+            Some(first) => fail(
+                format!("the lists are those of several filters: {}", names.join(", ")),
+                format!("choose one: {}", (wording.android_filter)(name, first)),
+            ),
+        },
+    }
+}
+
+/// The name of a file of a filter; `None` if the filter exists without it.
+fn find(
+    directory: &dyn Directory,
+    directory_name: &str,
+    kind: FilterKind,
+    file: &ListFile,
+) -> Result<Option<&'static str>, Messages> {
+    let [name, old] = file.names;
+    let fail = |what: String, help| Err(Message::error(directory_name, what, help));
+    match (directory.has(name), directory.has(old)) {
+        (true, true) if name != old => fail(
+            format!("both {name} and {old} exist"),
+            "remove the one of the other version of Android",
+        ),
+        (true, _) => Ok(Some(name)),
+        (false, true) => Ok(Some(old)),
+        (false, false) if file.is_optional => Ok(None),
+        (false, false) => {
+            fail(format!("missing {name}, a list of the filter {}", kind.name()), DIRECTORY_HELP)
+        }
+    }
+}
+
+/// The drop-ins of a unit among the files that are given with it: those in `UNIT.d`, or in that of the template of an instance; all
+/// if there is no unit. They are in the order in which systemd reads them: by name. Of files with the same name, the one in the
+/// last directory counts.
+pub(super) fn drop_ins(source: &SourceText, has_unit: bool) -> Vec<NamedText> {
+    let unit = file_name(&source.name);
+    let template = unit.split_once('@').and_then(|(name, instance)| {
+        let (_, suffix) = instance.rsplit_once('.')?;
+        Some(format!("{name}@.{suffix}.d"))
+    });
+    let own = format!("{unit}.d");
+    let mut found = BTreeMap::new();
+    for (path, text) in &source.files {
+        let directory = path.rsplit_once('/').map(|(directory, _)| file_name(directory));
+        let is_beside =
+            directory.is_some() && [Some(own.as_str()), template.as_deref()].contains(&directory);
+        let file = file_name(path);
+        if file.ends_with(".conf") && !file.starts_with('.') && (is_beside || !has_unit) {
+            found.insert(file, NamedText::of(path, text, systemd::FILE));
+        }
+    }
+    found.into_values().collect()
+}
+
+/// What follows the directory in a path.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The files that are given with a source.
+pub(super) struct GivenFiles<'s>(pub(super) &'s SourceText);
+
+impl GivenFiles<'_> {
+    /// A file with this name in any directory.
+    fn find(&self, file: &str) -> Option<(&String, &String)> {
+        self.0.files.iter().find(|(path, _)| file_name(path) == file)
+    }
+}
+
+impl Directory for GivenFiles<'_> {
+    fn has(&self, file: &str) -> bool {
+        self.find(file).is_some()
+    }
+
+    fn read(&mut self, file: &str) -> Result<NamedText, Messages> {
+        match self.find(file) {
+            Some((path, text)) => Ok(NamedText::of(path, text, "")),
+            None => Err(Message::error(&self.0.name, format!("missing {file}"), "")),
+        }
+    }
+}
