@@ -22,11 +22,12 @@ pub enum LanguageRuntime {
 }
 
 /// A syscall that a runtime may make at any time.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::generate) struct RuntimeCall {
-    pub(in crate::generate) needed: NeededSyscall,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuntimeCall {
+    /// The syscall with its values.
+    pub needed: NeededSyscall,
     /// Where the source of the runtime makes it: a file and a function, and when.
-    pub(in crate::generate) source: &'static str,
+    pub source: &'static str,
 }
 
 impl LanguageRuntime {
@@ -84,7 +85,7 @@ impl LanguageRuntime {
     }
 
     /// The syscalls that it may make at any time.
-    pub(in crate::generate) fn calls(self) -> &'static [RuntimeCall] {
+    pub fn calls(self) -> &'static [RuntimeCall] {
         match self {
             LanguageRuntime::CLibrary => C_LIBRARY,
             LanguageRuntime::Go => GO,
