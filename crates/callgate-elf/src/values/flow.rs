@@ -1,6 +1,7 @@
 //! The data-flow analysis of a unit: a function with all of its parts.
 
 use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
@@ -196,25 +197,15 @@ impl FunctionValues {
                     }
                     _ => true,
                 };
-                if !holds {
-                    match self.excluded.get_mut(&following) {
-                        Some(known) => {
-                            known.join(&state);
-                        }
-                        None => {
-                            self.excluded.insert(following, state);
-                        }
-                    }
-                    continue;
-                }
-                let changed = match self.states.get_mut(&following) {
-                    Some(known) => known.join(&state),
-                    None => {
-                        self.states.insert(following, state);
+                let states = if holds { &mut self.states } else { &mut self.excluded };
+                let changed = match states.entry(following) {
+                    Entry::Occupied(mut known) => known.get_mut().join(&state),
+                    Entry::Vacant(free) => {
+                        free.insert(state);
                         true
                     }
                 };
-                if changed {
+                if changed && holds {
                     open.insert(following);
                 }
             }

@@ -50,13 +50,13 @@ pub use build::{CodeSyscall, generate, generate_with_code};
 pub use draft::Draft;
 pub use error::GenerateError;
 pub use grant::{Grant, GrantReason, UnlimitedArg};
-pub use language_runtime::LanguageRuntime;
+pub use language_runtime::{LanguageRuntime, RuntimeCall};
 pub use namespaces::{
     AllowedNamespaces, GrantedNamespaces, NAMESPACES, clone_fallbacks, created_namespaces,
 };
 pub use options::{DenyAction, GenerateOptions, LimitedArgs};
 pub use remarks::remarks;
-pub use runtime::Runtime;
+pub use runtime::{NeededSyscall, Runtime};
 pub use systemd_versions::{NEWEST as NEWEST_SYSTEMD, OLDEST as OLDEST_SYSTEMD};
 pub use write::WrittenProfile;
 

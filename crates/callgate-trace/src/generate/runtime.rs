@@ -31,11 +31,12 @@ pub enum Runtime {
 }
 
 /// A syscall that a runtime makes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct NeededSyscall {
-    pub(super) name: &'static str,
-    /// The values of the limitable argument of this syscall; `None` if it needs any value.
-    pub(super) values: Option<&'static [u64]>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeededSyscall {
+    /// The syscall.
+    pub name: &'static str,
+    /// The values of the argument that can be limited; `None` if it needs any value, or none can be limited.
+    pub values: Option<&'static [u64]>,
 }
 
 /// A syscall that is needed with any values.

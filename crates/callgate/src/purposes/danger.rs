@@ -489,7 +489,8 @@ mod tests {
     fn runtimes_are_granted_nothing_dangerous() {
         use callgate_trace::generate::LanguageRuntime;
         for runtime in LanguageRuntime::ALL {
-            for (name, granted) in runtime.needs() {
+            for call in runtime.calls() {
+                let (name, granted) = (call.needed.name, call.needed.values);
                 let danger = super::super::danger(name);
                 // Only with values that the runtime does not use: new namespaces of clone.
                 let values = danger.map_or(&[][..], |danger| danger.values);

@@ -15,5 +15,4 @@ mod detect;
 mod table;
 
 pub(super) use detect::detect;
-pub use table::LanguageRuntime;
-pub(super) use table::RuntimeCall;
+pub use table::{LanguageRuntime, RuntimeCall};

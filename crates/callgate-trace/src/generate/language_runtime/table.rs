@@ -22,11 +22,12 @@ pub enum LanguageRuntime {
 }
 
 /// A syscall that a runtime may make at any time.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::generate) struct RuntimeCall {
-    pub(in crate::generate) needed: NeededSyscall,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuntimeCall {
+    /// The syscall with its values.
+    pub needed: NeededSyscall,
     /// Where the source of the runtime makes it: a file and a function, and when.
-    pub(in crate::generate) source: &'static str,
+    pub source: &'static str,
 }
 
 impl LanguageRuntime {
@@ -83,13 +84,8 @@ impl LanguageRuntime {
         }
     }
 
-    /// The syscalls that it may make at any time, each with the values of its limited argument if it needs only these.
-    pub fn needs(self) -> impl Iterator<Item = (&'static str, Option<&'static [u64]>)> {
-        self.calls().iter().map(|call| (call.needed.name, call.needed.values))
-    }
-
-    /// The same, with their sources.
-    pub(in crate::generate) fn calls(self) -> &'static [RuntimeCall] {
+    /// The syscalls that it may make at any time.
+    pub fn calls(self) -> &'static [RuntimeCall] {
         match self {
             LanguageRuntime::CLibrary => C_LIBRARY,
             LanguageRuntime::Go => GO,
