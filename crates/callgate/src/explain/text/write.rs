@@ -45,7 +45,7 @@ mod tests {
             text.starts_with("summary\n  x86_64: 2 syscalls allowed, 1 conditionally allowed, ")
         );
         assert!(text.ends_with("\n\nall other architectures\n  KILL_PROCESS"), "{text}");
-        assert!(text.contains("\n    fcntl\n      ALLOW if cmd in {"), "{text}");
+        assert!(text.contains("\n    fcntl\n      ALLOW if cmd"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         // The same words in fewer lines.
         let wide = format!("{explanation:#}");
