@@ -8,14 +8,14 @@ use std::ffi::OsString;
 
 use clap::{Command, FromArgMatches};
 
-use crate::source_words;
+use crate::source_words::{begins_with_stdin, with_source_in_place};
 
 /// Parses the words, the first of which is the name of the program.
 pub(crate) fn parse<P: FromArgMatches>(
     command: Command,
     words: &[OsString],
 ) -> Result<P, clap::Error> {
-    let moved = source_words::with_source_in_place(&command, words);
+    let moved = with_source_in_place(&command, words);
     let words = moved.as_deref().unwrap_or(words);
     let Some(changed) = with_blanks(words) else { return try_parse(command, words) };
     try_parse(command.clone(), words).or_else(|error| {
@@ -44,12 +44,6 @@ fn try_parse<P: FromArgMatches>(
 ) -> Result<P, clap::Error> {
     let mut matches = command.try_get_matches_from_mut(words)?;
     P::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
-}
-
-/// Whether a text combines standard input, `-`, with something: an operator between blanks follows.
-pub(crate) fn begins_with_stdin(text: &str) -> bool {
-    let mut words = text.split(' ').filter(|word| !word.is_empty());
-    text.starts_with("- ") && matches!(words.nth(1), Some("+" | "-" | "&"))
 }
 
 #[cfg(test)]

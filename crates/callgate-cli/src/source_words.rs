@@ -10,8 +10,6 @@ use std::os::unix::ffi::OsStrExt;
 
 use clap::{Arg, ArgAction, Command, ValueHint};
 
-use crate::arguments::begins_with_stdin;
-
 const ID: &str = "source-option";
 
 /// The subcommands whose first argument is a source also with the option `-s`, for messages and completions.
@@ -163,6 +161,12 @@ impl<'c> Word<'c> {
         };
         arg.map_or(Word::Unknown, |arg| Word::Option { arg, value })
     }
+}
+
+/// Whether a text combines standard input, `-`, with something: an operator between blanks follows.
+pub(crate) fn begins_with_stdin(text: &str) -> bool {
+    let mut words = text.split(' ').filter(|word| !word.is_empty());
+    text.starts_with("- ") && matches!(words.nth(1), Some("+" | "-" | "&"))
 }
 
 #[cfg(test)]

@@ -74,6 +74,7 @@ mod description;
 pub mod emit;
 mod error;
 pub mod explain;
+mod explained_filter;
 mod filter;
 pub mod fuzz;
 #[cfg(feature = "sources")]

@@ -4,8 +4,9 @@ mod baseline;
 mod changed;
 mod metrics;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
+use std::path::Path;
 
 use callgate::Arch;
 use callgate_bpf::syscalls;
@@ -99,6 +100,11 @@ pub(crate) struct CheckArgs {
 /// How many values of an argument are listed.
 const MAX_LISTED: usize = 8;
 
+/// Whether a word is a file, or a source that is not a file.
+fn may_be_source(word: &OsStr) -> bool {
+    word == BUILT_IN || word.as_encoded_bytes().contains(&b':') || Path::new(word).is_file()
+}
+
 pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     let arch = args.reading.arch.first().copied();
     let options = RecordingOptions { arch, strict: args.reading.strict, partial: args.partial };
@@ -112,7 +118,8 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     let (files, source) = match (&args.source, args.files.as_slice()) {
         (Some(source), files) => (files, source.clone()),
         (None, [source, files @ .., last])
-            if recordings::is_recording(last, arch)?
+            if may_be_source(source)
+                && recordings::is_recording(last, arch)?
                 && !recordings::is_recording(source, arch)? =>
         {
             (args.files.get(1..).unwrap_or(files), source.clone())

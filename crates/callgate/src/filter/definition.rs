@@ -2,10 +2,9 @@
 
 use crate::compile::{Compiled, Options, compile, compile_template};
 use crate::error::Result;
-use crate::explain::Explanation;
 use callgate_core::policy::Policy;
 use callgate_core::template::{Template, ValueError};
-use callgate_core::{Arch, Meaning, Proved, SeccompData, Verdict};
+use callgate_core::{Arch, Proved, SeccompData, Verdict};
 
 /// A seccomp filter as rules, ready to be compiled.
 ///
@@ -114,35 +113,6 @@ impl Filter {
     pub fn verdict(&self, arch: Arch, nr: u32, args: [u64; 6]) -> Verdict {
         let data = SeccompData { nr, arch: arch.token(), args, ..SeccompData::default() };
         self.policy.evaluate(&data)
-    }
-
-    /// Lists what the filter does with each syscall of its architectures.
-    ///
-    /// ```
-    /// use callgate::explain::Outcome;
-    /// use callgate::{Arch, Filter, Verdict};
-    ///
-    /// let filter = Filter::builder(Arch::X86_64).allow(["read"])?.build()?;
-    /// let allowed = &filter.explain()?.arches[0].groups[0];
-    /// assert_eq!(allowed.outcome, Outcome::Always(Verdict::ALLOW));
-    /// assert_eq!(allowed.syscalls, [(0, "read")]);
-    ///
-    /// println!("{}", filter.explain()?); // what `callgate explain` prints
-    /// # Ok::<(), callgate::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// If the filter is too complex for the default budget.
-    pub fn explain(&self) -> Result<Explanation> {
-        let meaning = Meaning::of_policy(&self.policy, Default::default())?;
-        let arches: Vec<Arch> = self.policy.arches().collect();
-        let explanation = crate::explain::explain(meaning.store(), meaning.func(), &arches);
-        #[cfg(feature = "sources")]
-        let explanation = {
-            let notes = crate::lint::evasions(&[crate::lint::Subject::new(self)], &arches)?;
-            explanation.with_notes(&notes)
-        };
-        Ok(explanation)
     }
 }
 

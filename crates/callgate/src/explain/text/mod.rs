@@ -6,6 +6,7 @@ mod options;
 mod outcome;
 mod parts;
 mod table;
+mod write;
 
 pub use headline::{names_of, remark};
 pub use options::{Mark, Order, Paint, RulePlaces, TextOptions};
