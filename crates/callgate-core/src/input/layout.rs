@@ -15,16 +15,7 @@
 //! Sources: `include/uapi/linux/seccomp.h`; `include/uapi/linux/io_uring/bpf_filter.h` of Linux 7.0.
 
 use super::io_uring::words::{self, IO_URING_CONTEXT_SIZE};
-use crate::{Endian, SECCOMP_DATA_SIZE, Word};
-
-/// Where a word is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The byte offset of the loaded word: the `k` of the `ld [k]` that loads it.
-    pub offset: u32,
-    /// The bits of the loaded word that belong to the word.
-    pub mask: u32,
-}
+use crate::{Endian, Place, SECCOMP_DATA_SIZE, Word};
 
 /// The structure that a filter reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

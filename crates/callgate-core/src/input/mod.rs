@@ -5,7 +5,7 @@ mod filter_input;
 pub mod io_uring;
 mod layout;
 
-pub use data::{Endian, SECCOMP_DATA_SIZE, SeccompData, Word};
+pub use data::{Endian, Place, SECCOMP_DATA_SIZE, SeccompData, Word};
 pub use filter_input::FilterInput;
 pub(crate) use filter_input::sealed;
-pub use layout::{Layout, Place};
+pub use layout::Layout;
