@@ -44,8 +44,13 @@ impl Message {
     }
 
     /// An error of the compiler about a source, in lines of its own.
-    pub(super) fn lines(source: &str, text: impl Into<String>, help: Option<String>) -> Messages {
-        let errors = Message::error(source, text, help.unwrap_or_default());
+    pub(super) fn lines(
+        source: &str,
+        text: impl Into<String>,
+        help: Option<impl Into<Help>>,
+    ) -> Messages {
+        let help = help.map(Into::into).unwrap_or_default();
+        let errors = Message::error(source, text, help);
         errors.into_iter().map(|error| Message { is_multiline: true, ..error }).collect()
     }
 

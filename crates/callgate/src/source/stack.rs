@@ -4,6 +4,7 @@ use crate::compile::{CompileError, Compiled, Options, Phase};
 use crate::stack::{self, Merged, StackError};
 use crate::{Action, Arch, Endian, Verdict, convert};
 use callgate_bpf::FilterFlags;
+use callgate_bpf::diagnostic::Help;
 use callgate_core::diagram::{Budget, Func, Store};
 use callgate_formats::Listener;
 
@@ -130,7 +131,8 @@ impl Stack {
         let failed = |error: StackError| {
             let filter = error.filter().and_then(|at| self.filters.get(at));
             let name = filter.map_or(&self.name, |filter| &filter.name);
-            let help = error.help_or_values(self.wording().give_values_to_merge);
+            let words = || error.help_or_values(self.wording().give_values_to_merge);
+            let help = error.advice().map(Help::from).or_else(|| words().map(Help::from));
             Message::lines(name, error.to_string(), help)
         };
         let stack = self.members().map_err(failed)?;
