@@ -164,9 +164,14 @@ impl Generator<'_> {
             5 => 1 << rng.below(64),
             6 => small << 32 | rng.below(4) as u64,
             7 => (1u64 << rng.below(63)).wrapping_sub(1 + rng.below(2) as u64),
-            8 => {
-                rng.one_of(&[u64::MAX, 0xffff_ffff, 0x1_0000_0000, 0x7fff_ffff, 0x8000_0000, 1 << 63])
-            }
+            8 => rng.one_of(&[
+                u64::MAX,
+                0xffff_ffff,
+                0x1_0000_0000,
+                0x7fff_ffff,
+                0x8000_0000,
+                1 << 63,
+            ]),
             _ => rng.next(),
         }
     }
@@ -329,8 +334,11 @@ impl Generator<'_> {
         add(&mut members, "value", Json::Number(value));
         if self.rng.one_in(if op == "SCMP_CMP_MASKED_EQ" { 2 } else { 4 }) {
             // Half of the data are within the mask.
-            let two =
-                if self.rng.one_in(2) { self.value() & value } else { self.rng.one_of(&self.values) };
+            let two = if self.rng.one_in(2) {
+                self.value() & value
+            } else {
+                self.rng.one_of(&self.values)
+            };
             add(&mut members, "valueTwo", Json::Number(two));
         }
         add(&mut members, "op", Json::string(op));

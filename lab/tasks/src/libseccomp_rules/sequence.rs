@@ -171,7 +171,11 @@ impl Maker<'_> {
             Comparison { arg, op, mask, datum }
         });
         let comparisons = comparisons.collect();
-        Rule { action: self.rng.one_of(&self.actions), name: self.rng.one_of(&self.names), comparisons }
+        Rule {
+            action: self.rng.one_of(&self.actions),
+            name: self.rng.one_of(&self.names),
+            comparisons,
+        }
     }
 }
 
