@@ -216,7 +216,7 @@ impl fmt::Display for Advice {
                 "record again, or accept that missing syscalls are denied"
             }
             Advice::ArchOfRecording => "name the architecture of the recording, or none",
-            Advice::OneArchOrOtherLanguage => "select one of them, or choose another format",
+            Advice::OneArchOrOtherLanguage => "select one of them, or choose another language",
             Advice::NoLimitsOrOtherArches => "limit no arguments, or select other architectures",
             Advice::RecordAsRoot => "record again; recording as root loses the fewest syscalls",
             Advice::RecorderAlters => "without the recorder, the program may make other syscalls",

@@ -75,12 +75,14 @@ pub(crate) fn read(
     };
     let stack = read(&source(policy.kernel.unwrap_or(OLDEST)), &mut warnings)?;
     // Without a kernel version, the policy must mean the same for all.
-    if policy.kernel.is_none() && format.0.has_option(ReadingOption::Kernel) {
+    let depends = policy.expression.is_some() || format.0.has_option(ReadingOption::Kernel);
+    if policy.kernel.is_none() && depends {
         let newest = read(&source(NEWEST), &mut Messages::new())?;
         let is_same = |(a, b): (&Filter, &Filter)| {
             a.policy() == b.policy() && a.given_program() == b.given_program()
         };
-        if !newest.filters.iter().zip(&stack.filters).all(is_same) {
+        let (newest, oldest) = (&newest.filters, &stack.filters);
+        if newest.len() != oldest.len() || !newest.iter().zip(oldest).all(is_same) {
             let message = "the profile depends on the kernel version, which is not given";
             let help = "give the oldest kernel on which the program runs, as the option `kernel`";
             return Err(Diagnostic::error(None, message).help(help).into());

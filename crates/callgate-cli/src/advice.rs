@@ -102,7 +102,7 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         Advice::Optimize => "write it with `callgate optimize`",
         Advice::Merge => "write it with `callgate merge`",
         Advice::ListChecks => "`callgate lint --list-checks` lists all",
-        Advice::ListSyscalls => "`callgate explain --all` lists all",
+        Advice::ListSyscalls => "`callgate explain SOURCE --order name` lists all",
         // Recordings.
         Advice::SupportedRecordings =>
             "supported are recordings (callgate record -o FILE -- CMD), logs of strace (strace -f -o FILE CMD), tables of \
@@ -124,7 +124,7 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         Advice::AcceptIncomplete =>
             "record again, or accept that missing syscalls are denied (callgate generate --partial)",
         Advice::ArchOfRecording => "name the architecture of the recording, or omit --arch",
-        Advice::OneArchOrOtherLanguage => "select one of them with --arch, or choose another format",
+        Advice::OneArchOrOtherLanguage => "select one of them with --arch, or choose another --to",
         Advice::NoLimitsOrOtherArches =>
             "limit no arguments with --args off, or select other architectures with --arch",
         Advice::RecordAsRoot => "record again; recording as root (--via tracepoint) loses the fewest syscalls",

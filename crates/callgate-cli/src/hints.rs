@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use clap::Command;
 use clap::builder::StyledStr;
@@ -47,16 +48,23 @@ fn format_as_an_option(error: &clap::Error, root: &Command, words: &[OsString]) 
     is_format.then(|| format!("write '--format {name}'"))
 }
 
-/// `callgate run profile.json -- cmd`, where the source lacks `-s`.
+/// `callgate run profile.json cmd`, where the source lacks `-s`.
 pub(crate) fn source_in_place_of_a_program(command: &[OsString]) -> Option<String> {
     let (source, rest) = command.split_first()?;
-    let rest = rest.strip_prefix(&[OsString::from("--")]).unwrap_or(rest);
     if rest.is_empty() || !is_source(source) {
         return None;
     }
     let word = |word: &OsString| shell_word(&word.to_string_lossy());
     let command: Vec<String> = rest.iter().map(word).collect();
     Some(format!("this is a filter: `callgate run -s {} -- {}`", word(source), command.join(" ")))
+}
+
+/// Whether a word before `--` may be a source and not a program: as [`is_source`], or it cannot be the name of a program.
+pub(crate) fn may_be_source(word: &OsStr) -> bool {
+    let text = word.to_string_lossy();
+    let has_form = text == "-" || text.contains([':', ' ', '#']);
+    let is_program = || callgate_linux::Command::find(&[word.to_owned()]).is_ok();
+    has_form || is_source(word) || (Path::new(word).extension().is_some() && !is_program())
 }
 
 /// Whether a word is probably a source and not a program: the built-in profile, or a file that cannot be executed.

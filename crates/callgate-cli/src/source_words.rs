@@ -10,6 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use clap::{Arg, ArgAction, Command, ValueHint};
 
+use crate::hints;
+
 const ID: &str = "source-option";
 
 /// The subcommands whose first argument is a source also with the option `-s`, for messages and completions.
@@ -38,6 +40,9 @@ pub(crate) fn with_source_in_place(root: &Command, words: &[OsString]) -> Option
     let is_first = found.command.get_arguments().any(|arg| arg.get_id() == ID);
     let has_cmd = found.command.get_positionals().any(Arg::is_trailing_var_arg_set);
     let (from, inserted): (Vec<usize>, Vec<OsString>) = match found.arguments.as_slice() {
+        _ if is_first && !found.given.is_empty() && takes_several(found.command) => {
+            return Some(in_place(words, found.given));
+        }
         _ if is_first && !found.given.is_empty() => {
             let from = found.given.iter().flat_map(|one| one.at..one.at + one.words).collect();
             (from, found.given.into_iter().map(|one| one.value).collect())
@@ -47,7 +52,8 @@ pub(crate) fn with_source_in_place(root: &Command, words: &[OsString]) -> Option
                 && has_source(found.command)
                 && end < words.len()
                 && found.given.is_empty()
-                && !found.has_unknown =>
+                && !found.has_unknown
+                && words.get(*source).is_some_and(|word| hints::may_be_source(word)) =>
         {
             (vec![*source], vec!["-s".into(), words.get(*source)?.clone()])
         }
@@ -58,6 +64,24 @@ pub(crate) fn with_source_in_place(root: &Command, words: &[OsString]) -> Option
     let rest = words.iter().enumerate().skip(found.start).filter(|(at, _)| !from.contains(at));
     moved.extend(rest.map(|(_, word)| word.clone()));
     Some(moved)
+}
+
+/// Whether a subcommand takes several sources, whose order matters.
+fn takes_several(command: &Command) -> bool {
+    let is_source =
+        |arg: &&Arg| arg.get_help().is_some_and(|help| help.to_string().contains("SOURCE"));
+    let is_list = |arg: &Arg| arg.get_num_args().is_some_and(|range| range.max_values() > 1);
+    let mut sources = command.get_positionals().filter(is_source);
+    sources.next().is_some_and(is_list) || sources.next().is_some()
+}
+
+/// The words with each source where its option was.
+fn in_place(words: &[OsString], given: Vec<GivenSource>) -> Vec<OsString> {
+    let mut changed = words.to_vec();
+    for GivenSource { at, words, value } in given.into_iter().rev() {
+        changed.splice(at..at + words, [value]);
+    }
+    changed
 }
 
 /// A source that follows `-s`.
@@ -120,10 +144,19 @@ impl<'c> Found<'c> {
     }
 }
 
-/// Whether an option without a value in the same word takes the next word.
+/// Whether an option without a value in the same word takes the next word. No source begins with `-`, except for standard
+/// input: `compile -s -o x.bpf` lacks one.
 fn takes_next(arg: &Arg, next: Option<&OsString>) -> bool {
     let may_lack_one = arg.get_num_args().is_some_and(|range| range.min_values() == 0);
-    let is_value = |word: &OsString| !may_lack_one || !word.as_bytes().starts_with(b"-");
+    let is_option = |word: &OsString| {
+        let text = word.to_string_lossy();
+        text.starts_with('-')
+            && (arg.get_short() != Some('s') || text != "-" && !begins_with_stdin(&text))
+    };
+    let is_value = |word: &OsString| match arg.get_short() == Some('s') || may_lack_one {
+        true => !is_option(word),
+        false => true,
+    };
     arg.get_action().takes_values() && !arg.is_require_equals_set() && next.is_some_and(is_value)
 }
 
@@ -195,6 +228,9 @@ mod tests {
             ("test -s x.json -- cmd -s y", "test x.json -- cmd -s y"),
             ("fuzz --kernel -s x.json", "fuzz x.json --kernel"),
             ("lint -s - x.json", "lint - x.json"),
+            ("subset a.json -s b.json", "subset a.json b.json"),
+            ("merge a.json -s b.json --stats c.json", "merge a.json b.json --stats c.json"),
+            ("diff a.json --source=b.json", "diff a.json b.json"),
         ] {
             assert_eq!(moved(given), expected);
         }
@@ -224,6 +260,10 @@ mod tests {
             "asm -s",
             "dump 1 -s x",
             "compile -s",
+            "compile -s -o y.bpf",
+            "explain -s --format json",
+            "run grep -s -- pattern file",
+            "run make -- -j8",
             "-s x",
         ] {
             assert_eq!(moved(line), line);

@@ -143,7 +143,7 @@ pub(super) fn action(handler: libc::sighandler_t, flags: c_int) -> libc::sigacti
 pub(super) fn set(signal: c_int, action: &libc::sigaction) -> Option<libc::sigaction> {
     let mut old = MaybeUninit::uninit();
     // SAFETY: both pointers are valid for the call. The action is the default, the previous one, or an
-    // async-signal-safe handler: those here, in `wait_timer` and in `ptrace::sigchld_waker` use atomics and errno,
+    // async-signal-safe handler: those here and in `ptrace::sigchld_waker` use atomics and errno,
     // and call `clock_gettime`, `sigaction`, `raise`, `kill` and `write`.
     let result = unsafe { libc::sigaction(signal, action, old.as_mut_ptr()) };
     // SAFETY: `sigaction` succeeded, so it filled the whole structure.

@@ -100,9 +100,11 @@ pub(crate) struct CheckArgs {
 /// How many values of an argument are listed.
 const MAX_LISTED: usize = 8;
 
-/// Whether a word is a file, or a source that is not a file.
+/// Whether a word is a file, or a source that is not a file: a combination has blanks.
 fn may_be_source(word: &OsStr) -> bool {
-    word == BUILT_IN || word.as_encoded_bytes().contains(&b':') || Path::new(word).is_file()
+    word == BUILT_IN
+        || word.as_encoded_bytes().iter().any(|byte| b": ".contains(byte))
+        || Path::new(word).is_file()
 }
 
 pub(crate) fn run(args: &CheckArgs) -> Result<u8> {

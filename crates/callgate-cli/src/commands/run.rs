@@ -25,14 +25,14 @@ theirs.
 
 Examples:
   callgate run -- sh -c 'echo this runs; unshare -U true'
-  callgate run -s profile.json --caps none -- make -j8
+  callgate run profile.json --caps none -- make -j8
   callgate run -s filter.bpf ls -l
 
 Exit status: that of the command; 127 if it is not found, 126 if it cannot be
 executed, 2 for an error in the filter or on the command line, in which case
 nothing is installed.")]
 pub(crate) struct RunArgs {
-    /// The filter, a SOURCE (see `callgate --help`)
+    /// The filter, a SOURCE (see `callgate --help`); before `--` it needs no -s
     #[arg(short, long, default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
 

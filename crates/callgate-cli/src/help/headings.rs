@@ -6,7 +6,6 @@ const OUTPUT: &str = "Output";
 
 /// The options about results: where they are written, and how they look.
 const OF_OUTPUT: &[&str] = &[
-    "by",
     "order",
     "complete",
     "context",
@@ -25,6 +24,7 @@ const OF_OUTPUT: &[&str] = &[
     "smt2",
     "stats",
     "target",
+    "to",
     "trace",
     "why",
 ];

@@ -38,11 +38,22 @@ pub fn products(
 }
 
 /// An irredundant sum of products of the values of a word that lead to an exit (Minato–Morreale); `None` if it has
-/// more than `limit` cubes. The function must not test an earlier word.
-pub fn cover(store: &Store, func: Func, word: Word, exit: Func, limit: usize) -> Option<Vec<Cube>> {
+/// more than `limit` cubes, or takes too long. The function must not test an earlier word.
+///
+/// # Errors
+/// If the diagram exceeds its budget, from which the steps are taken.
+pub fn cover(
+    store: &mut Store,
+    func: Func,
+    word: Word,
+    exit: Func,
+    limit: usize,
+) -> Result<Option<Vec<Cube>>> {
     let mut funcs = WordFuncs::new(word);
     let (func, exit) = (funcs.copy(store, func), funcs.copy(store, exit));
-    funcs.cover(func, exit, limit)
+    let cubes = funcs.cover(func, exit, limit);
+    store.charge_steps(funcs.take_steps())?;
+    Ok(cubes)
 }
 
 impl Cube {
@@ -283,7 +294,7 @@ mod tests {
         let word = Word::arg_low(0).unwrap();
         for set in (0..=u16::MAX).step_by(7) {
             let (func, allow) = four_bits(&mut store, word, set);
-            let cubes = cover(&store, func, word, allow, 16).unwrap();
+            let cubes = cover(&mut store, func, word, allow, 16).unwrap().unwrap();
             let covered = |cubes: &[Cube]| {
                 let has = |v: &u32| cubes.iter().any(|cube| v & cube.mask == cube.wanted);
                 (0..16).filter(has).fold(0u16, |all, v| all | 1 << v)
@@ -314,7 +325,7 @@ mod tests {
         assert_eq!(products(&mut store, func, Verdict::ALLOW, 64), Ok(None));
         store.reset_steps();
         for limit in 0..20 {
-            let found = cover(&store, few, word, allow, limit);
+            let found = cover(&mut store, few, word, allow, limit).unwrap();
             assert_eq!(found.is_some(), limit >= 16, "{limit}");
         }
     }

@@ -146,7 +146,7 @@ impl Sums<'_> {
             return Ok(vec![condition]);
         }
         let word = self.store.top_word(func).unwrap_or(Word::IP_HIGH);
-        let cubes = query::cover(self.store, func, word, exit, MAX_ALTERNATIVES);
+        let cubes = query::cover(self.store, func, word, exit, MAX_ALTERNATIVES)?;
         let cubes = cubes.ok_or(Stop::TooMany(usize::MAX))?;
         let one = |cube: query::Cube| ValueCondition {
             values: ValueSet::Masked { mask: cube.mask.into(), wanted: cube.wanted.into() },

@@ -8,7 +8,7 @@
 //! - The actions are `kill` (the thread), `errno N`, `allow`, `trap` and `notify`. `[INDEX,VALUE,OP]` and
 //!   `[INDEX,VALUE,OP,MASK]` after the action are comparisons that must all hold.
 //! - A section only says on which hosts its rules are used. Each rule of version 2 applies to all architectures of the
-//!   filter ([`compat_arches`]): on x86_64 also to x86 and x32. Version 1 has the architecture of the host alone.
+//!   filter (`compat_arches`): on x86_64 also to x86 and x32. Version 1 has the architecture of the host alone.
 //! - libseccomp combines the rules, see [`ruleset`](crate::ruleset). LXC adds no rule where `socketcall` or `ipc` reach
 //!   the syscall too: on x86, a rule for `socket` has no effect.
 //!

@@ -50,6 +50,11 @@ pub(super) fn source(
 ) -> Option<SourceText> {
     let fields = reader.fields(node, &format!("`{what}`"), KEYS)?;
     let Some(expression) = fields.get("expression") else {
+        if let Some(sources) = fields.get("sources") {
+            let message = "`sources` are those of an `expression`, which is missing";
+            reader.error(sources.at, message);
+            return None;
+        }
         return simple(reader, &fields, what, machine);
     };
     if let Some(other) = CONTENTS.iter().find(|key| fields.get(key).is_some()) {
@@ -77,6 +82,12 @@ fn operands(
     for member in node.members() {
         let name = member.key.to_string();
         let fields = reader.fields(&member.value, &format!("`{name}`"), KEYS)?;
+        if let Some(node) = ["expression", "sources"].iter().find_map(|key| fields.get(key)) {
+            let message = format!("`{name}` is an expression itself");
+            reader.error(node.at, message).help =
+                "write one expression with all operands".to_owned();
+            return None;
+        }
         let source = simple(reader, &fields, &name, machine)?;
         if sources.insert(name, source).is_some() {
             reader.error(member.key_at, "a source is given twice");

@@ -15,16 +15,16 @@ use std::sync::atomic::{AtomicI8, AtomicU32, Ordering};
 use callgate::Verdict;
 use libc::{c_int, c_long, c_uint};
 
-/// Flags of `SECCOMP_SET_MODE_FILTER`, in the order of their bits.
+/// Flags of `SECCOMP_SET_MODE_FILTER`, with the numbers of their bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flag {
-    ThreadSync,
-    Log,
-    SpeculativeStoreBypass,
-    NewListener,
+    ThreadSync = 0,
+    Log = 1,
+    SpeculativeStoreBypass = 2,
+    NewListener = 3,
     /// A thread that cannot get the filter is reported by `ESRCH` instead of its identity.
-    ThreadSyncError,
-    WaitKillable,
+    ThreadSyncError = 4,
+    WaitKillable = 5,
 }
 
 impl Flag {

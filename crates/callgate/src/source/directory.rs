@@ -117,8 +117,9 @@ fn find(
 }
 
 /// The drop-ins of a unit among the files that are given with it: those in `UNIT.d`, or in that of the template of an instance; all
-/// if there is no unit. They are in the order in which systemd reads them: by name. Of files with the same name, the one in the
-/// last directory counts.
+/// if there is no unit. They are in the order in which systemd reads them: by name. Of files with the same name, one of the unit
+/// itself counts rather than one of its template, and the administrator's rather than that of the system
+/// (systemd.unit(5), "Unit File Load Path").
 pub(super) fn drop_ins(source: &SourceText, has_unit: bool) -> Vec<NamedText> {
     let unit = file_name(&source.name);
     let template = unit.split_once('@').and_then(|(name, instance)| {
@@ -126,17 +127,31 @@ pub(super) fn drop_ins(source: &SourceText, has_unit: bool) -> Vec<NamedText> {
         Some(format!("{name}@.{suffix}.d"))
     });
     let own = format!("{unit}.d");
-    let mut found = BTreeMap::new();
+    let mut found: BTreeMap<&str, ((bool, u8), NamedText)> = BTreeMap::new();
     for (path, text) in &source.files {
         let directory = path.rsplit_once('/').map(|(directory, _)| file_name(directory));
         let is_beside =
             directory.is_some() && [Some(own.as_str()), template.as_deref()].contains(&directory);
         let file = file_name(path);
         if file.ends_with(".conf") && !file.starts_with('.') && (is_beside || !has_unit) {
-            found.insert(file, NamedText::of(path, text, systemd::FILE));
+            let rank = (directory == Some(own.as_str()), rank(path));
+            if found.get(file).is_none_or(|(other, _)| *other <= rank) {
+                found.insert(file, (rank, NamedText::of(path, text, systemd::FILE)));
+            }
         }
     }
-    found.into_values().collect()
+    found.into_values().map(|(_, text)| text).collect()
+}
+
+/// The precedence of the directory of a unit.
+fn rank(path: &str) -> u8 {
+    let is_in = |directory: &str| path.trim_start_matches('/').starts_with(directory);
+    match () {
+        () if is_in("usr/lib/") || is_in("lib/") => 0,
+        () if is_in("usr/local/") => 1,
+        () if is_in("run/") => 2,
+        () => 3,
+    }
 }
 
 /// What follows the directory in a path.

@@ -18,6 +18,9 @@ use super::wording::Wording;
 use crate::Verdict;
 use crate::sets::Operation;
 
+/// The maximum number of sources and syscalls in an expression: each is read, and kept until all are combined.
+const MAX_OPERANDS: usize = 256;
+
 /// The largest error number that the kernel returns (`MAX_ERRNO` in `include/linux/err.h`).
 const MAX_ERRNO: u16 = 4095;
 
@@ -85,6 +88,7 @@ impl<S> Expression<S> {
         let (first, mut next) = term("the start")?;
         let (mut steps, mut operands) = (Vec::new(), vec![first.clone()]);
         while let Some(operator) = next {
+            check_count(operands.len() + 1)?;
             let (name, after) = term(operator)?;
             let operation = operation(operator).ok_or_else(|| {
                 let message = format!("\"{operator}\" is not an operator");
@@ -107,6 +111,7 @@ impl<S> Expression<S> {
         operands: Vec<String>,
         terms: &mut dyn Terms<S, E>,
     ) -> Result<Expression<S>, E> {
+        check_count(operands.len())?;
         let text = operands.join(&format!(" {} ", operation.sign()));
         let mut steps = Vec::new();
         for (index, operand) in operands.iter().enumerate().skip(1) {
@@ -179,7 +184,9 @@ impl<S> Term<S> {
         let is_word = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         match syscalls::nearest_name(text).filter(|_| is_word && !terms.is_source(text)) {
             Some(nearest) => Err(error(
-                format!("\"{text}\" is neither a file nor a syscall; did you mean \"{nearest}\"?"),
+                format!(
+                    "\"{text}\" is neither a source nor a syscall; did you mean \"{nearest}\"?"
+                ),
                 "",
             )
             .into()),
@@ -190,6 +197,16 @@ impl<S> Term<S> {
 
 fn error(message: impl Into<String>, help: impl Into<Help>) -> Messages {
     vec![Message::of_request(Diagnostic::error(None, message).help(help))]
+}
+
+fn check_count(operands: usize) -> Result<(), Messages> {
+    match operands > MAX_OPERANDS {
+        true => {
+            let message = format!("an expression has at most {MAX_OPERANDS} sources and syscalls");
+            Err(error(message, "combine some of them first, and the results then"))
+        }
+        false => Ok(()),
+    }
 }
 
 /// A syscall with the verdict that it gets when it is removed: `ptrace:ENOSYS`. `None` for other terms.

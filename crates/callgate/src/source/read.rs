@@ -1,10 +1,11 @@
 //! Reads a source in any format into its filters.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Arch, Endian};
 use callgate_bpf::diagnostic::{Diagnostic, Help, Position};
+use callgate_bpf::syscalls::is_known_name;
 use callgate_bpf::values_by_name;
 use callgate_core::{LongProgram, ProgramError, RawInsn, SocketProgram};
 use callgate_formats::diagnostics::quote::without_quotes;
@@ -127,7 +128,7 @@ impl Reader<'_> {
             Content::Expression(text, sources) => self.expression(text, sources)?,
             Content::Insns(_) | Content::Bytes(_) => self.program(ProgramForm::Raw, &[], None)?,
         };
-        let is_policy = stack.filters.iter().any(|filter| filter.kinds.profile);
+        let is_policy = stack.filters.iter().any(Filter::is_profile);
         let is_preset = matches!(source.content, Content::Preset(_));
         if !source.ignores_values && !source.values.is_empty() && (!is_policy || is_preset) {
             // Neither programs nor presets have variables.
@@ -253,6 +254,7 @@ impl Reader<'_> {
                 let mut texts = vec![NamedText::of(&self.source.name, text, "")];
                 if language.name() == "systemd" {
                     texts.extend(drop_ins(self.source, true));
+                    self.check_drop_ins(&texts)?;
                 }
                 self.policy((language, self.source.part.as_deref()), &texts, true)
             }
@@ -260,6 +262,23 @@ impl Reader<'_> {
             SourceFormat::Socket => {
                 Err(self.error(SOCKET_FILTER, self.source.wording.socket_filters))
             }
+        }
+    }
+
+    /// Refuses drop-ins that are given with a unit, but belong to another one.
+    fn check_drop_ins(&self, read: &[NamedText]) -> Result<(), Messages> {
+        let is_read = |path: &str| read.iter().any(|one| one.name == path);
+        let is_drop_in = |path: &str| path.ends_with(".conf") && path.contains(".d/");
+        match self.source.files.keys().find(|path| is_drop_in(path) && !is_read(path)) {
+            Some(path) => {
+                let name = &self.source.name;
+                let message = format!("\"{path}\" is no drop-in of the unit {name}");
+                let help = format!(
+                    "put it into the directory {name}.d, or give the unit the name that it has"
+                );
+                Err(self.error(message, help))
+            }
+            None => Ok(()),
         }
     }
 
@@ -425,8 +444,18 @@ impl Reader<'_> {
             let help = "give them with the sources that it combines";
             return Err(self.error("an expression has no format and no part", help));
         }
-        let mut terms = Operands { sources, source: self.source };
+        if let Some(given) = sources.keys().find(|name| is_known_name(name)) {
+            let help = "give the source another name";
+            return Err(self.error(format!("\"{given}\" is the name of a syscall"), help));
+        }
+        let mut terms = Operands { sources, source: self.source, used: BTreeSet::new() };
         let expression = Expression::parse(text, &mut terms)?;
+        if let Some(unused) = sources.keys().find(|name| !terms.used.contains(*name)) {
+            let help = "omit it, or name it in the expression";
+            return Err(
+                self.error(format!("the source \"{unused}\" is not in the expression"), help)
+            );
+        }
         let (warnings, loader) = (&mut self.warnings, &mut *self.loader);
         let combination = expression.combine(wording, &mut |source: &SourceText| {
             if let Content::Expression(..) = source.content {
@@ -592,12 +621,15 @@ impl Reader<'_> {
 struct Operands<'s> {
     sources: &'s BTreeMap<String, SourceText>,
     source: &'s SourceText,
+    /// The names of the sources that the expression has.
+    used: BTreeSet<String>,
 }
 
 impl Terms<SourceText, Messages> for Operands<'_> {
     fn source(&mut self, _: usize, name: &str) -> Result<SourceText, Messages> {
         let SourceText { reading, wording, .. } = self.source;
         if let Some(source) = self.sources.get(name) {
+            self.used.insert(name.to_owned());
             return Ok(source.clone());
         }
         let preset = if name == BUILT_IN { Some(name) } else { name.strip_prefix("preset:") };

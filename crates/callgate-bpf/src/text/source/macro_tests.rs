@@ -538,6 +538,10 @@ fn arrays_are_whole() {
             "1:22: this array has 3 elements, but 1 instructions",
         ),
         (
+            "struct sock_filter __attribute_f[3] = { { 6, 0, 0, 0 } };",
+            "1:34: this array has 3 elements, but 1 instructions",
+        ),
+        (
             "f := [2]unix.SockFilter{{Code: 6}}",
             "1:7: this array has 2 elements, but 1 instructions",
         ),

@@ -166,7 +166,7 @@ pub(super) fn size_before<'t, 'a>(
         // `__attribute__((…))`
         while let Some(open) = end.checked_sub(1).and_then(|close| pairs.partner(close)) {
             let name = pairs.before(open, 1).map_or("", |name| name.text);
-            if !is_initializer || !name.starts_with("__attribute") {
+            if !is_initializer || !pairs.is(open, '(') || !name.starts_with("__attribute") {
                 break;
             }
             end = open - 1;
