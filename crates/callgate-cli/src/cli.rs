@@ -190,23 +190,33 @@ enum Color {
     Never,
 }
 
+impl Color {
+    fn apply(self) {
+        match self {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+    }
+}
+
 /// Executes the command line; returns the exit status.
 pub(crate) fn run() -> Result<u8> {
     let words: Vec<OsString> = std::env::args_os().collect();
-    if help::asks_for_all(&words) {
-        output::print(&help::all_commands(&command()))?;
-        return Ok(0);
+    if let Some(color) = help::asked_for_all(&words) {
+        // An unknown colour is an error below.
+        if let Ok(color) = color.map_or(Ok(Color::Auto), |color| Color::from_str(color, false)) {
+            color.apply();
+            output::print(&help::all_commands(&command()))?;
+            return Ok(0);
+        }
     }
     let cli = match parse(&words) {
         Ok(cli) => cli,
         Err(error) => return help_or_exit(error, &words),
     };
-    match cli.root.color {
-        Color::Auto => anstream::ColorChoice::Auto,
-        Color::Always => anstream::ColorChoice::Always,
-        Color::Never => anstream::ColorChoice::Never,
-    }
-    .write_global();
+    cli.root.color.apply();
     if cli.root.all {
         return Err(Failure::new("--all lists the commands").help("omit it, or the command"));
     }

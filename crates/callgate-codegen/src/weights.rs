@@ -1,6 +1,7 @@
 //! Weights: how often each syscall occurs, and what share of the expected cost each has, also those without a weight.
 
 use callgate_bpf::SyscallTable;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use crate::cost::Model;
@@ -113,7 +114,12 @@ impl Weights {
 
     /// All known syscalls of these architectures with their weights under a filter, sorted by token and number.
     pub fn resolve(&self, store: &Store, filter: Func, arches: &[Arch]) -> Vec<WeightedSyscall> {
+        // x32 has the token of x86-64, after which it comes: their intervals are the same.
+        let last: RefCell<Option<(u32, Vec<Interval<bool>>)>> = RefCell::default();
         let intervals = |token| {
+            if let Some((_, known)) = last.borrow().as_ref().filter(|(of, _)| *of == token) {
+                return known.clone().into_iter();
+            }
             let by_number = store.follow(filter, Word::ARCH, token);
             let known = partition(store, by_number, Word::NR, MAX_INTERVALS);
             let intervals = known.unwrap_or_else(|| {
@@ -124,7 +130,10 @@ impl Weights {
                 numbers.map(|nr| Interval { first: nr, last: nr, then: then(nr) }).collect()
             });
             let is_allowed = |then| store.as_verdict(then) == Some(Verdict::ALLOW);
-            intervals.into_iter().map(move |interval| interval.with(is_allowed(interval.then)))
+            let with = |interval: Interval<Func>| interval.with(is_allowed(interval.then));
+            let intervals: Vec<Interval<bool>> = intervals.into_iter().map(with).collect();
+            last.replace(Some((token, intervals.clone())));
+            intervals.into_iter()
         };
         let alike = self.resolve_alike(arches, intervals);
         let mut syscalls = Vec::with_capacity(alike.iter().map(|alike| alike.count as usize).sum());

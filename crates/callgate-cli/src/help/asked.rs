@@ -23,19 +23,20 @@ pub(crate) fn is_short(root: &Command, words: &[OsString]) -> bool {
     false
 }
 
-/// Whether the words ask for a list of all commands: `--all`, perhaps after `-h` or `help`.
-pub(crate) fn asks_for_all(words: &[OsString]) -> bool {
+/// Whether the words ask for a list of all commands, `--all`, perhaps with `-h` or `help`; and the value of `--color`, if it
+/// has one.
+pub(crate) fn asked_for_all(words: &[OsString]) -> Option<Option<&str>> {
+    let (mut is_asked, mut color) = (false, None);
     let mut words = words.iter().skip(1);
     while let Some(word) = words.next() {
-        match word.to_str() {
-            Some("--all") => return words.all(|word| word == "-h"),
-            // Its value is the next word.
-            Some("--color") => drop(words.next()),
-            Some(word) if word == "-h" || word == "help" || word.starts_with("--color=") => {}
-            _ => return false,
+        match word.to_str()? {
+            "--all" => is_asked = true,
+            "-h" | "help" => {}
+            "--color" => color = Some(words.next()?.to_str()?),
+            word => color = Some(word.strip_prefix("--color=")?),
         }
     }
-    false
+    is_asked.then_some(color)
 }
 
 /// The innermost subcommand that the words name.
@@ -71,14 +72,16 @@ mod tests {
 
     #[test]
     fn all_commands_are_listed_if_nothing_else_is_asked() {
-        for line in ["x --all", "x -h --all", "x --all -h", "x help --all", "x --color never --all"]
-        {
-            assert!(asks_for_all(&words(line)), "{line}");
+        for line in ["x --all", "x -h --all", "x --all -h", "x help --all"] {
+            assert_eq!(asked_for_all(&words(line)), Some(None), "{line}");
+        }
+        for line in ["x --color never --all", "x --all --color=never"] {
+            assert_eq!(asked_for_all(&words(line)), Some(Some("never")), "{line}");
         }
         for line in
             ["x", "x -h", "x diff --all", "x --all diff", "x --help --all", "x --color --all"]
         {
-            assert!(!asks_for_all(&words(line)), "{line}");
+            assert_eq!(asked_for_all(&words(line)), None, "{line}");
         }
     }
 

@@ -4,6 +4,6 @@ mod asked;
 mod headings;
 mod short;
 
-pub(crate) use asked::{asked_command, asks_for_all, is_short};
+pub(crate) use asked::{asked_command, asked_for_all, is_short};
 pub(crate) use headings::with_headings;
 pub(crate) use short::{all_commands, short_help};

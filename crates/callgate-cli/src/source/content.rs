@@ -57,18 +57,26 @@ impl Loaded {
     /// Reads the filters. Prints warnings.
     pub(super) fn read(&self, options: &SourceOptions) -> Result<Stack> {
         let text = self.text(options)?;
-        let mut stack = FilesOnDisk::of(self.place.as_ref(), options).read(&text)?;
+        FilesOnDisk::of(self.place.as_ref(), options).read(&text).map(|stack| self.named(stack))
+    }
+
+    /// The filters with the name of the part of the file.
+    fn named(&self, mut stack: Stack) -> Stack {
         if let (Some(part), SourceContent::File(_)) = (&self.part, &self.content) {
             stack.name = format!("{}#{part}", self.name);
             if let [only] = stack.filters.as_mut_slice() {
                 only.name.clone_from(&stack.name);
             }
         }
-        Ok(stack)
+        stack
     }
 
     /// Reads filters or a socket filter. Prints warnings.
     pub(super) fn read_any(&self, options: &SourceOptions, packets: bool) -> Result<AnyFilter> {
-        FilesOnDisk::of(self.place.as_ref(), options).read_any(&self.text(options)?, packets)
+        let text = self.text(options)?;
+        Ok(match FilesOnDisk::of(self.place.as_ref(), options).read_any(&text, packets)? {
+            AnyFilter::Syscalls(stack) => AnyFilter::Syscalls(self.named(stack)),
+            packets @ AnyFilter::Packets(_) => packets,
+        })
     }
 }

@@ -69,9 +69,8 @@ fn detectable(place: &Place) -> Result<Loaded> {
         Some(text) => {
             let texts = vec![NamedText::of(place.name(), text, systemd::FILE)];
             let language = LanguageId::of(&systemd::LANGUAGE);
-            let place = Some(place.clone());
-            let name = place.as_ref().map_or_else(String::new, Place::name);
-            Loaded { place, ..Loaded::of_texts(name, language, texts) }
+            let loaded = Loaded::of_texts(place.name(), language, texts);
+            Loaded { place: Some(place.clone()), ..loaded }
         }
         None => Loaded::at(place, SourceContent::File(bytes)),
     })

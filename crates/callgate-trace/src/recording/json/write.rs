@@ -27,27 +27,31 @@ impl Recording {
                 .add_some("common", has_own_labels.then(|| labels(stats.common_labels())))
                 .add_some("args", args(stats, &places))
         };
-        format!(
-            "{{\n  \"callgate\": \"recording\",\n  \"version\": {VERSION},\n  \"runs\": [{}\n  ],\n  \"calls\": [{}\n  ]\n}}\n",
-            joined(self.runs().iter().map(run), "\n    ", ",\n    "),
-            joined(self.syscalls().map(syscall), "\n    ", ",\n    ")
-        )
+        let mut text =
+            format!("{{\n  \"callgate\": \"recording\",\n  \"version\": {VERSION},\n  \"runs\": [");
+        join(&mut text, self.runs().iter().map(run), "\n    ", ",\n    ");
+        text.push_str("\n  ],\n  \"calls\": [");
+        join(&mut text, self.syscalls().map(syscall), "\n    ", ",\n    ");
+        text.push_str("\n  ]\n}\n");
+        text
     }
 }
 
-/// The items, `first` before the first one and `other` before each other one.
-fn joined(items: impl Iterator<Item: Display>, first: &str, other: &str) -> String {
-    let mut text = String::new();
+/// Adds the items, `first` before the first one and `other` before each other one.
+fn join(text: &mut String, items: impl Iterator<Item: Display>, first: &str, other: &str) {
+    let mut before = first;
     for item in items {
-        let before = if text.is_empty() { first } else { other };
         // Writing to a String cannot fail.
         let _ = write!(text, "{before}{item}");
+        before = other;
     }
-    text
 }
 
 fn list(items: impl Iterator<Item: Display>) -> String {
-    format!("[{}]", joined(items, "", ", "))
+    let mut text = "[".to_owned();
+    join(&mut text, items, "", ", ");
+    text.push(']');
+    text
 }
 
 /// The members of an object.
