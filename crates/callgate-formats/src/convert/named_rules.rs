@@ -227,7 +227,7 @@ impl Search<'_, '_> {
             if self.multiplexed_alike(arch, name, rules)? {
                 continue;
             }
-            // Rules that permit more are no approximation; denials also apply to the multiplexer.
+            // Rules must not permit more than the filter; denials also apply to the multiplexer.
             if self.numbering.default != Verdict::ALLOW {
                 return Ok(None);
             }

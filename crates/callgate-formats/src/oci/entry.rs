@@ -410,7 +410,7 @@ impl ProfileReader<'_, '_> {
         {
             let known: Vec<Arch> =
                 arches.iter().filter_map(|(at, name)| self.arch(*at, name)).collect();
-            // An empty list is no condition, as in Go; a list of unknown names matches no architecture.
+            // An empty list matches every architecture, as in Go; a list of unknown names matches none.
             gate.arches = (!arches.is_empty()).then_some(known);
         }
         if let Some(node) = fields.get("minKernel") {

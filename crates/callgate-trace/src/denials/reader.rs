@@ -375,7 +375,7 @@ impl Wrapped {
         is_wrapped.then(|| Wrapped { first: number, text: line.trim_end().to_owned(), lines: 1 })
     }
 
-    /// Whether a line is no part of the report before it.
+    /// Whether a line does not belong to the report before it.
     fn ends_before(line: &str) -> bool {
         line.contains("audit(")
             || line.contains(Wrapped::START)

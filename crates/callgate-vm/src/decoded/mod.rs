@@ -15,7 +15,6 @@
 //! The interpreter of Linux 3.15 was the model for the first version; it translates instructions one to
 //! one, whereas this engine fuses them.
 
-mod cold;
 mod emit;
 mod engine;
 mod link;

@@ -1,9 +1,12 @@
 //! The internal form: fused operations with absolute targets, jump tables, binary searches and probes; and the loads and steps that
 //! they are made from.
 
-use super::cold::cold_path;
-
 use callgate_core::{Alu, Relation, Width};
+
+/// Makes the compiler expect that the path with this call is seldom executed: `std::hint::cold_path`, which Rust has since 1.95.
+#[cold]
+#[inline(always)]
+pub(super) fn cold_path() {}
 
 /// A place in the code: an index into the concatenation of [`Code::probes`], [`Code::ops`] and [`Code::returns`].
 ///

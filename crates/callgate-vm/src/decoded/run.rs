@@ -1,6 +1,6 @@
 //! The interpreter loops, for seccomp filters and for socket filters.
 
-use super::cold::cold_path;
+use super::op::cold_path;
 
 use callgate_core::{Ancillary, SeccompData, Width, load_absolute, load_indexed};
 

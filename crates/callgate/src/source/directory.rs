@@ -122,16 +122,11 @@ fn find(
 /// (systemd.unit(5), "Unit File Load Path").
 pub(super) fn drop_ins(source: &SourceText, has_unit: bool) -> Vec<NamedText> {
     let unit = file_name(&source.name);
-    let template = unit.split_once('@').and_then(|(name, instance)| {
-        let (_, suffix) = instance.rsplit_once('.')?;
-        Some(format!("{name}@.{suffix}.d"))
-    });
     let own = format!("{unit}.d");
     let mut found: BTreeMap<&str, ((bool, u8), NamedText)> = BTreeMap::new();
     for (path, text) in &source.files {
         let directory = path.rsplit_once('/').map(|(directory, _)| file_name(directory));
-        let is_beside =
-            directory.is_some() && [Some(own.as_str()), template.as_deref()].contains(&directory);
+        let is_beside = is_beside(source, path);
         let file = file_name(path);
         if file.ends_with(".conf") && !file.starts_with('.') && (is_beside || !has_unit) {
             let rank = (directory == Some(own.as_str()), rank(path));
@@ -141,6 +136,16 @@ pub(super) fn drop_ins(source: &SourceText, has_unit: bool) -> Vec<NamedText> {
         }
     }
     found.into_values().map(|(_, text)| text).collect()
+}
+
+/// Whether a file is in a directory of drop-ins of the unit.
+pub(super) fn is_beside(source: &SourceText, path: &str) -> bool {
+    let unit = file_name(&source.name);
+    let template = unit
+        .split_once('@')
+        .and_then(|(name, instance)| Some(format!("{name}@.{}.d", instance.rsplit_once('.')?.1)));
+    let directory = path.rsplit_once('/').map(|(directory, _)| file_name(directory));
+    directory.is_some_and(|one| one == format!("{unit}.d") || template.as_deref() == Some(one))
 }
 
 /// The precedence of the directory of a unit.

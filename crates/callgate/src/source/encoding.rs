@@ -1,6 +1,6 @@
-//! Files whose encoding is not read: compressed ones, and text in UTF-16.
+//! Text from bytes; files whose encoding is not read: compressed ones, and text in UTF-16.
 
-use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::diagnostic::{Diagnostic, Position};
 
 /// The first bytes of compressed files (gzip, RFC 1952; Zstandard, RFC 8878; xz; bzip2), and the program that
 /// decompresses them.
@@ -34,6 +34,23 @@ pub(super) fn unread_encoding(
     (has_mark || is_ascii(0) || is_ascii(1)).then(|| {
         let help = format!("convert it: {}", converted("iconv -f UTF-16 -t UTF-8"));
         Diagnostic::error(None, "this is text in UTF-16").help(help)
+    })
+}
+
+/// Bytes as text. `what` begins the message about bytes that are not UTF-8, and gives it their place; `help` is its help.
+///
+/// # Errors
+/// About the first byte that is not text.
+pub fn utf8<'t>(bytes: &'t [u8], what: &str, help: &str) -> Result<&'t str, Diagnostic> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let at = error.valid_up_to();
+        let valid = String::from_utf8_lossy(bytes.get(..at).unwrap_or_default());
+        let position = Position::of(&valid, valid.len());
+        let message = match what {
+            "" => "invalid UTF-8".to_owned(),
+            what => format!("{what}invalid UTF-8 at byte {at}"),
+        };
+        Diagnostic::error(Some(position), message).help(help)
     })
 }
 

@@ -37,6 +37,7 @@ mod format;
 mod listing;
 mod loader;
 mod message;
+mod operands;
 mod read;
 mod recognize;
 mod stack;
@@ -51,15 +52,14 @@ pub use arches::{arches_in, sort_arches_of_unit};
 pub use callgate_formats::languages::Reading;
 pub use combination::Combination;
 pub use directory::{Directory, android_lists};
+pub use encoding::utf8;
 pub use expression::{Expression, Terms, is_expression, parse_denial};
 pub use filter::{Content as FilterContent, Filter, Kinds};
 pub use format::{ProgramForm, SourceFormat};
 pub use listing::{Listing, ListingReading};
 pub use loader::{BasePlace, Loader};
 pub use message::{Message, Messages};
-pub use read::{
-    AnyFilter, SocketFilter, not_of_packets, read, read_any, read_with, socket_filter, utf8,
-};
+pub use read::{AnyFilter, SocketFilter, not_of_packets, read, read_any, read_with, socket_filter};
 pub use stack::{PROMPT, Stack};
 pub use text::{BUILT_IN, Content as SourceContent, NamedText, SourceText, Texts};
 pub use value::Value;

@@ -1,10 +1,10 @@
 //! Reads a source in any format into its filters.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::{Arch, Endian};
-use callgate_bpf::diagnostic::{Diagnostic, Help, Position};
+use callgate_bpf::diagnostic::{Diagnostic, Help};
 use callgate_bpf::syscalls::is_known_name;
 use callgate_bpf::values_by_name;
 use callgate_core::{LongProgram, ProgramError, RawInsn, SocketProgram};
@@ -17,14 +17,15 @@ use callgate_formats::{CONTAINER_DEFAULT, PRESETS, abis, hidden_characters, oci,
 
 use super::ambiguous::ambiguous;
 use super::arches::arches_in;
-use super::directory::{GivenFiles, android_lists, drop_ins};
-use super::encoding::unread_encoding;
-use super::expression::{Expression, Terms};
+use super::directory::{GivenFiles, android_lists, drop_ins, is_beside};
+use super::encoding::{unread_encoding, utf8};
+use super::expression::Expression;
 use super::filter::Filter;
 use super::format::{ProgramForm, SourceFormat};
 use super::listing::{Listing, ListingReading, from_linux3};
 use super::loader::{FilesOf, Given, Loader};
 use super::message::{Message, Messages};
+use super::operands::Operands;
 use super::recognize::{explained, of_no_format};
 use super::stack::Stack;
 use super::text::{BUILT_IN, Content, NamedText, SourceText, Texts};
@@ -254,7 +255,7 @@ impl Reader<'_> {
                 let mut texts = vec![NamedText::of(&self.source.name, text, "")];
                 if language.name() == "systemd" {
                     texts.extend(drop_ins(self.source, true));
-                    self.check_drop_ins(&texts)?;
+                    self.check_drop_ins()?;
                 }
                 self.policy((language, self.source.part.as_deref()), &texts, true)
             }
@@ -266,13 +267,17 @@ impl Reader<'_> {
     }
 
     /// Refuses drop-ins that are given with a unit, but belong to another one.
-    fn check_drop_ins(&self, read: &[NamedText]) -> Result<(), Messages> {
-        let is_read = |path: &str| read.iter().any(|one| one.name == path);
+    fn check_drop_ins(&self) -> Result<(), Messages> {
         let is_drop_in = |path: &str| path.ends_with(".conf") && path.contains(".d/");
-        match self.source.files.keys().find(|path| is_drop_in(path) && !is_read(path)) {
+        match self
+            .source
+            .files
+            .keys()
+            .find(|path| is_drop_in(path) && !is_beside(self.source, path))
+        {
             Some(path) => {
                 let name = &self.source.name;
-                let message = format!("\"{path}\" is no drop-in of the unit {name}");
+                let message = format!("\"{path}\" does not belong to the unit {name}");
                 let help = format!(
                     "put it into the directory {name}.d, or give the unit the name that it has"
                 );
@@ -448,7 +453,7 @@ impl Reader<'_> {
             let help = "give the source another name";
             return Err(self.error(format!("\"{given}\" is the name of a syscall"), help));
         }
-        let mut terms = Operands { sources, source: self.source, used: BTreeSet::new() };
+        let mut terms = Operands::new(sources, self.source);
         let expression = Expression::parse(text, &mut terms)?;
         if let Some(unused) = sources.keys().find(|name| !terms.used.contains(*name)) {
             let help = "omit it, or name it in the expression";
@@ -617,59 +622,11 @@ impl Reader<'_> {
     }
 }
 
-/// The sources that an expression names: those that are given with it, and presets.
-struct Operands<'s> {
-    sources: &'s BTreeMap<String, SourceText>,
-    source: &'s SourceText,
-    /// The names of the sources that the expression has.
-    used: BTreeSet<String>,
-}
-
-impl Terms<SourceText, Messages> for Operands<'_> {
-    fn source(&mut self, _: usize, name: &str) -> Result<SourceText, Messages> {
-        let SourceText { reading, wording, .. } = self.source;
-        if let Some(source) = self.sources.get(name) {
-            self.used.insert(name.to_owned());
-            return Ok(source.clone());
-        }
-        let preset = if name == BUILT_IN { Some(name) } else { name.strip_prefix("preset:") };
-        let Some(preset) = preset else {
-            let message =
-                format!("the expression names \"{name}\", which is not one of its sources");
-            let mut known: Vec<&str> = self.sources.keys().map(String::as_str).collect();
-            known.extend([BUILT_IN, "preset:NAME"]);
-            let help = format!("the sources are {}", known.join(", "));
-            return Err(Message::error(&self.source.name, message, help));
-        };
-        let content = Content::Preset(preset.to_owned());
-        let source = SourceText::new(content, reading.clone());
-        Ok(SourceText { name: name.to_owned(), wording, ..source })
-    }
-
-    fn is_source(&self, name: &str) -> bool {
-        self.sources.contains_key(name)
-    }
-}
-
 /// The error about a source that takes syscalls, if packets are given.
 pub fn not_of_packets(name: &str, what: &str) -> Messages {
     let message = format!("{what} takes syscalls, but packets are given");
     let help = "use packets with a socket filter, such as the output of `tcpdump -ddd`";
     Message::error(name, message, help)
-}
-
-/// Bytes as text; `help` is for bytes that are not UTF-8.
-pub fn utf8<'t>(bytes: &'t [u8], what: &str, help: &str) -> Result<&'t str, Diagnostic> {
-    std::str::from_utf8(bytes).map_err(|error| {
-        let at = error.valid_up_to();
-        let valid = String::from_utf8_lossy(bytes.get(..at).unwrap_or_default());
-        let position = Position::of(&valid, valid.len());
-        let message = match what {
-            "" => "invalid UTF-8".to_owned(),
-            what => format!("{what}invalid UTF-8 at byte {at}"),
-        };
-        Diagnostic::error(Some(position), message).help(help)
-    })
 }
 
 /// Messages with the names of their texts; `name` is that of all.

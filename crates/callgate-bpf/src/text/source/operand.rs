@@ -197,7 +197,7 @@ impl<'t, 'a> Operand<'_, 't, 'a> {
         open.and_then(|open| self.pairs.before(open, 1)).is_some_and(|word| word.text == "for")
     }
 
-    /// The operand becomes longer by so many tokens.
+    /// Makes the operand longer by this number of tokens.
     fn grow(&mut self, before: usize, after: usize) -> Step<'a> {
         self.start -= before;
         self.end += after;

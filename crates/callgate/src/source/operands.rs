@@ -1,0 +1,50 @@
+//! The operands of an expression that is given with its sources.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::expression::Terms;
+use super::message::{Message, Messages};
+use super::text::{BUILT_IN, Content, SourceText};
+
+/// The sources that an expression names: those that are given with it, and presets.
+pub(super) struct Operands<'s> {
+    sources: &'s BTreeMap<String, SourceText>,
+    source: &'s SourceText,
+    /// The names of the sources that the expression has.
+    pub(super) used: BTreeSet<String>,
+}
+
+impl<'s> Operands<'s> {
+    pub(super) fn new(
+        sources: &'s BTreeMap<String, SourceText>,
+        source: &'s SourceText,
+    ) -> Operands<'s> {
+        Operands { sources, source, used: BTreeSet::new() }
+    }
+}
+
+impl Terms<SourceText, Messages> for Operands<'_> {
+    fn source(&mut self, _: usize, name: &str) -> Result<SourceText, Messages> {
+        let SourceText { reading, wording, .. } = self.source;
+        if let Some(source) = self.sources.get(name) {
+            self.used.insert(name.to_owned());
+            return Ok(source.clone());
+        }
+        let preset = if name == BUILT_IN { Some(name) } else { name.strip_prefix("preset:") };
+        let Some(preset) = preset else {
+            let message =
+                format!("the expression names \"{name}\", which is not one of its sources");
+            let mut known: Vec<&str> = self.sources.keys().map(String::as_str).collect();
+            known.extend([BUILT_IN, "preset:NAME"]);
+            let help = format!("the sources are {}", known.join(", "));
+            return Err(Message::error(&self.source.name, message, help));
+        };
+        let content = Content::Preset(preset.to_owned());
+        let source = SourceText::new(content, reading.clone());
+        Ok(SourceText { name: name.to_owned(), wording, ..source })
+    }
+
+    fn is_source(&self, name: &str) -> bool {
+        self.sources.contains_key(name)
+    }
+}
