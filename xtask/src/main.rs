@@ -4,7 +4,9 @@
 mod constants;
 mod generator_options;
 mod install;
+mod paths;
 mod proofs;
+mod release;
 mod seccomp_names;
 mod structure;
 mod syscalls;
@@ -34,6 +36,12 @@ const TASKS: &[Task] = &[
         summary: "prove programs by diagrams and by cases, and compare the proofs",
         help: proofs::HELP,
         run: proofs::run,
+    },
+    Task {
+        name: "release",
+        summary: "build, check and list everything that is published",
+        help: release::HELP,
+        run: release::run,
     },
     Task {
         name: "seccomp-names",

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use callgate_tasks::files::{self, read};
+use callgate_tasks::files::read;
 use callgate_tasks::{Result, workspace};
+
+use crate::paths::remap;
 
 /// A module.
 pub(crate) struct Module {
@@ -66,21 +68,7 @@ pub(crate) fn build(wanted: &Module) -> Result<Vec<u8>> {
 
 /// The flags of the compiler: no paths of this machine in messages of panics, and a limit of memory.
 fn flags(root: &Path) -> Result<Vec<String>> {
-    let home = match std::env::var_os("CARGO_HOME") {
-        Some(home) => PathBuf::from(home),
-        None => PathBuf::from(std::env::var_os("HOME").ok_or("HOME is not set")?).join(".cargo"),
-    };
-    let sysroot = files::run(Command::new("rustc").args(["--print", "sysroot"]))?;
-    let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
-    let mut flags = vec![
-        remap(root, "/callgate"),
-        remap(&home, "/cargo"),
-        remap(Path::new(sysroot.trim()), "/rust"),
-        format!("-Clink-arg=--max-memory={MAX_MEMORY}"),
-    ];
-    // The directories of dependencies have the name of their registry. The last prefix that matches counts.
-    if let Ok(registries) = std::fs::read_dir(home.join("registry/src")) {
-        flags.extend(registries.flatten().map(|one| remap(&one.path(), "/cargo/registry")));
-    }
+    let mut flags = remap(root)?;
+    flags.push(format!("-Clink-arg=--max-memory={MAX_MEMORY}"));
     Ok(flags)
 }

@@ -1,0 +1,26 @@
+//! Paths of this machine, which nothing that is built may contain.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use callgate_tasks::{Result, files};
+
+/// Flags of rustc that write fixed names in place of the directories of the tree, of Cargo and of the toolchain.
+pub(crate) fn remap(root: &Path) -> Result<Vec<String>> {
+    let home = match std::env::var_os("CARGO_HOME") {
+        Some(home) => PathBuf::from(home),
+        None => PathBuf::from(std::env::var_os("HOME").ok_or("HOME is not set")?).join(".cargo"),
+    };
+    let sysroot = files::run(Command::new("rustc").args(["--print", "sysroot"]))?;
+    let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
+    let mut flags = vec![
+        remap(root, "/callgate"),
+        remap(&home, "/cargo"),
+        remap(Path::new(sysroot.trim()), "/rust"),
+    ];
+    // The directories of dependencies have the name of their registry. The last prefix that matches counts.
+    if let Ok(registries) = std::fs::read_dir(home.join("registry/src")) {
+        flags.extend(registries.flatten().map(|one| remap(&one.path(), "/cargo/registry")));
+    }
+    Ok(flags)
+}

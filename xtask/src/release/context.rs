@@ -1,0 +1,113 @@
+//! What all parts of a release share.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use callgate_tasks::files::{make, run};
+use callgate_tasks::{Result, workspace};
+
+use crate::paths::remap;
+
+/// A machine that a release has binaries for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Machine {
+    /// Its name in targets of Rust and in names of files.
+    pub(super) name: &'static str,
+    /// Its name in Debian.
+    pub(super) debian: &'static str,
+    /// Its name in Go, and so in images.
+    pub(super) go: &'static str,
+}
+
+/// The machines with binaries.
+pub(super) const MACHINES: [Machine; 2] = [
+    Machine { name: "x86_64", debian: "amd64", go: "amd64" },
+    Machine { name: "aarch64", debian: "arm64", go: "arm64" },
+];
+
+/// What all parts of a release share.
+pub(super) struct Context {
+    /// The root of the tree.
+    pub(super) root: PathBuf,
+    /// The version, such as `0.1.0`.
+    pub(super) version: String,
+    /// The directory of the release: `target/release-VERSION`.
+    pub(super) output: PathBuf,
+    /// A directory for what is built on the way: `target/release-work`.
+    pub(super) work: PathBuf,
+    /// The time of the commit in seconds since 1970, which all files in archives have.
+    pub(super) epoch: u64,
+    /// The machines to build for.
+    pub(super) machines: Vec<Machine>,
+}
+
+impl Context {
+    /// A context for the commit that is checked out.
+    pub(super) fn new(version: String, machines: Vec<Machine>) -> Result<Context> {
+        let root = workspace();
+        let mut git = Command::new("git");
+        git.current_dir(&root).args(["log", "-1", "--format=%ct"]);
+        let epoch = run(&mut git)?;
+        let epoch = epoch.trim().parse().map_err(|_| format!("git log: no time: {epoch:?}"))?;
+        let target = crate::wasm::target();
+        let output = target.join(format!("release-{version}"));
+        let work = target.join("release-work");
+        make(&output)?;
+        make(&work)?;
+        Ok(Context { root, version, output, work, epoch, machines })
+    }
+
+    /// Cargo in the root of the tree. Compilers write no path and no time of this machine, and find the time of the commit in
+    /// `SOURCE_DATE_EPOCH`; `flags` are for rustc.
+    pub(super) fn cargo(&self, arguments: &[&str], flags: &[&str]) -> Result<Command> {
+        let mut all = remap(&self.root)?;
+        all.extend(flags.iter().map(|flag| (*flag).to_owned()));
+        let mut cargo =
+            self.command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
+        // Separated by 0x1f, so that paths may have blanks.
+        cargo.args(arguments).env("CARGO_ENCODED_RUSTFLAGS", all.join("\u{1f}"));
+        Ok(cargo)
+    }
+
+    /// A program in the root of the tree, with the time of the commit in `SOURCE_DATE_EPOCH`.
+    pub(super) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.root).env("SOURCE_DATE_EPOCH", self.epoch.to_string());
+        command
+    }
+
+    /// Whether the release is for the machine that builds it, whose programs it can run.
+    pub(super) fn is_native(&self, machine: Machine) -> bool {
+        machine.name == std::env::consts::ARCH
+    }
+
+    /// An empty directory in `work`.
+    pub(super) fn scratch(&self, name: &str) -> Result<PathBuf> {
+        let directory = self.work.join(name);
+        callgate_tasks::files::remove(&directory)?;
+        make(&directory)?;
+        Ok(directory)
+    }
+
+    /// The path of a file below `output`, with `/`.
+    pub(super) fn relative(&self, path: &Path) -> Result<String> {
+        let below = path
+            .strip_prefix(&self.output)
+            .map_err(|_| format!("{}: is not below {}", path.display(), self.output.display()))?;
+        Ok(below.to_string_lossy().into_owned())
+    }
+}
+
+/// Runs a command, whose output is that of this process.
+pub(super) fn execute(command: &mut Command) -> Result<()> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let first = command
+        .get_args()
+        .next()
+        .map_or_else(String::new, |word| format!(" {}", word.to_string_lossy()));
+    let status = command.status().map_err(|error| format!("{name}: {error}"))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("{name}{first}: {status}")),
+    }
+}
