@@ -77,16 +77,18 @@ impl Report {
         if let Some((_, first)) = filters.first_mut() {
             *first = first.with_warnings(&warnings);
         }
-        let text = match &source.content {
+        let own = match &source.content {
             SourceContent::Text(text) => Some(AllowText { file: None, text }),
             _ => None,
         };
-        Report::new(&stack.name, &filters, &stack.arches(), text.as_slice(), choice).map_err(
-            |error| match error.kind() {
+        let files = source.files.iter().map(|(name, text)| AllowText { file: Some(name), text });
+        let texts: Vec<AllowText<'_>> = own.into_iter().chain(files).collect();
+        Report::new(&stack.name, &filters, &stack.arches(), &texts, choice).map_err(|error| {
+            match error.kind() {
                 ErrorKind::Compile(error) => stack.failed(error),
                 _ => Message::all(&stack.name, [Diagnostic::error(None, error.to_string())]),
-            },
-        )
+            }
+        })
     }
 
     /// What was found, in a line; of several filters, with the name of the program that it is about.
