@@ -67,15 +67,20 @@ impl Report {
     pub fn of_stack(
         source: &SourceText,
         stack: &Stack,
-        warnings: &[Message],
+        warnings_of_reader: &[Message],
         choice: &Choice,
     ) -> Result<Report, Messages> {
-        let warnings: Vec<Diagnostic> =
-            warnings.iter().map(|message| message.diagnostic.clone()).collect();
+        let (mut warnings, mut of_files) = (Vec::new(), Vec::new());
+        for Message { source: file, diagnostic, .. } in warnings_of_reader {
+            match file.as_ref().filter(|file| source.files.contains_key(*file)) {
+                Some(file) => of_files.push((file.clone(), diagnostic.clone())),
+                None => warnings.push(diagnostic.clone()),
+            }
+        }
         let mut filters: Vec<_> =
             stack.filters.iter().map(|filter| (filter.name.as_str(), filter.subject())).collect();
         if let Some((_, first)) = filters.first_mut() {
-            *first = first.with_warnings(&warnings);
+            *first = first.with_warnings(&warnings).with_warnings_of_files(&of_files);
         }
         let own = match &source.content {
             SourceContent::Text(text) => Some(AllowText { file: None, text }),

@@ -312,8 +312,9 @@ impl Reader<'_> {
         let is_one = matches!(source.content, Content::Text(_) | Content::Preset(_));
         let shown: Vec<Text<'_>> = texts
             .iter()
-            .map(|one| {
-                let name = (!is_one || texts.len() > 1).then_some(one.name.as_str());
+            .enumerate()
+            .map(|(at, one)| {
+                let name = (!is_one || at > 0).then_some(one.name.as_str());
                 Text { text: &one.text, name, role: one.role }
             })
             .collect();
