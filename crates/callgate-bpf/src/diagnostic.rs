@@ -127,12 +127,8 @@ impl Diagnostic {
     /// library.
     #[must_use]
     pub fn in_words(mut self, words: impl FnOnce(&Advice) -> Option<String>) -> Diagnostic {
-        if let Some(advice) = self.advice.take() {
-            let more = self.help.strip_prefix(&*advice.to_string());
-            if let Some((own, more)) = words(&advice).zip(more) {
-                self.help = own + more;
-            }
-        }
+        self.help = Help::from(&self).in_words(words);
+        self.advice = None;
         self
     }
 
@@ -154,6 +150,15 @@ impl Help {
     /// The advice that interfaces word in their own way, if it is such advice.
     pub fn advice(&self) -> Option<&Advice> {
         self.advice.as_ref()
+    }
+
+    /// The text with the advice in the words of an interface, and what was added to it.
+    pub fn in_words(&self, words: impl FnOnce(&Advice) -> Option<String>) -> String {
+        let worded = self.advice.as_ref().and_then(|advice| {
+            let more = self.text.strip_prefix(&*advice.to_string())?;
+            words(advice).map(|own| own + more)
+        });
+        worded.unwrap_or_else(|| self.text.clone())
     }
 }
 

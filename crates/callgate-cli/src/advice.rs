@@ -18,7 +18,7 @@ pub(crate) fn help_or(advice: Option<Advice>, help: String) -> String {
 
 /// A help in the words of the command.
 pub(crate) fn of(help: &Help) -> String {
-    help_or(help.advice().cloned(), help.to_string())
+    help.in_words(words)
 }
 
 /// What a check is about, in the words of the command.

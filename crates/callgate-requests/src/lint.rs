@@ -67,26 +67,33 @@ impl Report {
     pub fn of_stack(
         source: &SourceText,
         stack: &Stack,
-        warnings: &[Message],
+        warnings_of_reader: &[Message],
         choice: &Choice,
     ) -> Result<Report, Messages> {
-        let warnings: Vec<Diagnostic> =
-            warnings.iter().map(|message| message.diagnostic.clone()).collect();
+        let (mut warnings, mut of_files) = (Vec::new(), Vec::new());
+        for Message { source: file, diagnostic, .. } in warnings_of_reader {
+            match file.as_ref().filter(|file| source.files.contains_key(*file)) {
+                Some(file) => of_files.push((file.clone(), diagnostic.clone())),
+                None => warnings.push(diagnostic.clone()),
+            }
+        }
         let mut filters: Vec<_> =
             stack.filters.iter().map(|filter| (filter.name.as_str(), filter.subject())).collect();
         if let Some((_, first)) = filters.first_mut() {
-            *first = first.with_warnings(&warnings);
+            *first = first.with_warnings(&warnings).with_warnings_of_files(&of_files);
         }
-        let text = match &source.content {
+        let own = match &source.content {
             SourceContent::Text(text) => Some(AllowText { file: None, text }),
             _ => None,
         };
-        Report::new(&stack.name, &filters, &stack.arches(), text.as_slice(), choice).map_err(
-            |error| match error.kind() {
+        let files = source.files.iter().map(|(name, text)| AllowText { file: Some(name), text });
+        let texts: Vec<AllowText<'_>> = own.into_iter().chain(files).collect();
+        Report::new(&stack.name, &filters, &stack.arches(), &texts, choice).map_err(|error| {
+            match error.kind() {
                 ErrorKind::Compile(error) => stack.failed(error),
                 _ => Message::all(&stack.name, [Diagnostic::error(None, error.to_string())]),
-            },
-        )
+            }
+        })
     }
 
     /// What was found, in a line; of several filters, with the name of the program that it is about.

@@ -11,7 +11,7 @@
 //!   GE; the larger value, or for LT and LE the smaller one; the same criteria for the next argument. A condition
 //!   that is a prefix of another one decides before it, so a rule whose comparisons include all comparisons of
 //!   another rule has no effect. Of rules that are equal in all this, the one that was added first decides. The
-//!   comparisons are those of 32-bit words, the high word of an argument first (`order`).
+//!   comparisons are those of 32-bit words, the high word of an argument first (`comparison`).
 //! - On 32-bit ABIs (including x32) only the low words are compared, and the high word of a value is dropped. A
 //!   comparison whose mask is then 0 is dropped.
 //! - Where `socketcall(2)` or `ipc(2)` exist, a rule for a syscall that they reach also becomes a rule for them, in

@@ -186,3 +186,44 @@ impl Directory for GivenFiles<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use callgate_formats::languages::Reading;
+
+    use super::super::text::Content;
+    use super::*;
+    use crate::Arch;
+
+    /// The paths of the drop-ins that count of these, in the order in which they are read.
+    fn paths(unit: &str, files: &[&str]) -> Vec<String> {
+        let content = Content::Text("[Service]\n".to_owned());
+        let mut source = SourceText::new(content, Reading::new(Arch::X86_64));
+        source.name = unit.to_owned();
+        source.files = files.iter().map(|path| ((*path).to_owned(), String::new())).collect();
+        drop_ins(&source, true).into_iter().map(|text| text.name).collect()
+    }
+
+    #[test]
+    fn of_drop_ins_with_one_name_the_closest_counts() {
+        let etc = "/etc/systemd/system/app@-x.service.d/a.conf";
+        let usr = "/usr/lib/systemd/system/app@-x.service.d/a.conf";
+        let run = "/run/systemd/system/app@-x.service.d/a.conf";
+        let template = "/etc/systemd/system/app@.service.d/a.conf";
+        assert_eq!(paths("app@-x.service", &[usr, template, etc, run]), [etc]);
+        assert_eq!(paths("app@-x.service", &[usr, template, run]), [run]);
+        assert_eq!(paths("app@-x.service", &[usr, template]), [usr]);
+        assert_eq!(paths("app@-x.service", &[template]), [template]);
+    }
+
+    #[test]
+    fn drop_ins_are_read_by_name_whatever_their_directory() {
+        let first = "/usr/lib/systemd/system/web.service.d/10-a.conf";
+        let last = "/etc/systemd/system/web.service.d/20-b.conf";
+        let middle = "/run/systemd/system/web.service.d/15-c.conf";
+        let others =
+            ["web.service.d/.hidden.conf", "web.service.d/notes.txt", "db.service.d/a.conf"];
+        let files = [&[last, middle, first], others.as_slice()].concat();
+        assert_eq!(paths("web.service", &files), [first, middle, last]);
+    }
+}

@@ -48,3 +48,33 @@ impl Terms<SourceText, Messages> for Operands<'_> {
         self.sources.contains_key(name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use callgate_formats::languages::Reading;
+
+    use super::*;
+    use crate::Arch;
+
+    #[test]
+    fn names_stand_for_given_sources_before_presets() {
+        let reading = Reading::new(Arch::X86_64);
+        let of = |text: &str| SourceText::new(Content::Text(text.to_owned()), reading.clone());
+        let own = "ALLOW { read } DEFAULT KILL";
+        let sources =
+            BTreeMap::from([("mine".to_owned(), of(own)), (BUILT_IN.to_owned(), of(own))]);
+        let source = of("");
+        let mut operands = Operands::new(&sources, &source);
+        for name in ["mine", BUILT_IN] {
+            assert!(operands.is_source(name));
+            let found = operands.source(0, name).unwrap();
+            assert!(matches!(found.content, Content::Text(text) if text == own), "{name}");
+        }
+        let preset = operands.source(0, "preset:no-io-uring").unwrap();
+        assert!(matches!(preset.content, Content::Preset(name) if name == "no-io-uring"));
+        assert_eq!(operands.used.iter().collect::<Vec<_>>(), [BUILT_IN, "mine"]);
+        let error = operands.source(0, "other").unwrap_err().remove(0).diagnostic;
+        assert!(error.message.contains("\"other\", which is not one of its sources"), "{error}");
+        assert!(error.help.contains("container-default, mine"), "{}", error.help);
+    }
+}

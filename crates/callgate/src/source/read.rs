@@ -30,7 +30,7 @@ use super::recognize::{explained, of_no_format};
 use super::stack::Stack;
 use super::text::{BUILT_IN, Content, NamedText, SourceText, Texts};
 use super::variables::values_of;
-use super::violations::{SOCKET_FILTER, is_not_seccomp, violations};
+use super::violations::{SOCKET_FILTER, violations};
 use super::wording::Wording;
 
 /// The first bytes of programs and libraries, which look like the raw instructions of a filter.
@@ -56,45 +56,8 @@ pub fn read_with(
     reading(source, loader, warnings, Reader::read)
 }
 
-/// A program that takes packets.
-pub struct SocketFilter {
-    /// The name of the source in messages.
-    pub name: String,
-    /// The program.
-    pub program: SocketProgram,
-}
-
-/// Seccomp filters, or a socket filter.
-pub enum AnyFilter {
-    /// Filters that take syscalls.
-    Syscalls(Stack),
-    /// A filter that takes packets.
-    Packets(SocketFilter),
-}
-
-/// Like [`read_with`], but also reads socket filters: programs whose format is `socket`, or that contain instructions that only
-/// socket filters may use, like those of tcpdump. A program that could be either is a seccomp filter, unless `packets` are
-/// given.
-///
-/// # Errors
-/// As [`read_with`], and for a source that is not a program if packets are given.
-pub fn read_any(
-    source: &SourceText,
-    packets: bool,
-    loader: &mut dyn Loader,
-    warnings: &mut Messages,
-) -> Result<AnyFilter, Messages> {
-    reading(source, loader, warnings, |reader| reader.read_any(packets))
-}
-
-/// The message about a source that could not be read as a filter, if it is a socket filter.
-pub fn socket_filter(source: &SourceText) -> Option<Message> {
-    let read = read_any(source, false, &mut Given(source), &mut Messages::new());
-    let error = || Message::about(&source.name, Diagnostic::error(None, SOCKET_FILTER));
-    matches!(read, Ok(AnyFilter::Packets(_))).then(error)
-}
-
-fn reading<'a, T>(
+/// Reads a source; the warnings are in front of the errors, or are added if there are none.
+pub(super) fn reading<'a, T>(
     source: &'a SourceText,
     loader: &'a mut dyn Loader,
     warnings: &mut Messages,
@@ -110,14 +73,15 @@ fn reading<'a, T>(
     }
 }
 
-struct Reader<'a> {
-    source: &'a SourceText,
+/// A source while it is read.
+pub(super) struct Reader<'a> {
+    pub(super) source: &'a SourceText,
     loader: &'a mut dyn Loader,
-    warnings: Messages,
+    pub(super) warnings: Messages,
 }
 
 impl Reader<'_> {
-    fn read(&mut self) -> Result<Stack, Messages> {
+    pub(super) fn read(&mut self) -> Result<Stack, Messages> {
         let source = self.source;
         self.check_given_texts()?;
         let stack = match &source.content {
@@ -146,7 +110,7 @@ impl Reader<'_> {
     }
 
     /// Messages about the source.
-    fn all(&self, messages: impl Into<Vec<Diagnostic>>) -> Messages {
+    pub(super) fn all(&self, messages: impl Into<Vec<Diagnostic>>) -> Messages {
         Message::all(&self.source.name, messages)
     }
 
@@ -197,7 +161,7 @@ impl Reader<'_> {
         })
     }
 
-    fn check_not_empty(&self, bytes: &[u8]) -> Result<(), Messages> {
+    pub(super) fn check_not_empty(&self, bytes: &[u8]) -> Result<(), Messages> {
         let Wording { empty, .. } = self.source.wording;
         match bytes.is_empty() && self.source.format.is_none() {
             true => Err(self.error(
@@ -208,7 +172,11 @@ impl Reader<'_> {
         }
     }
 
-    fn check_ambiguous(&self, format: SourceFormat, bytes: &[u8]) -> Result<(), Messages> {
+    pub(super) fn check_ambiguous(
+        &self,
+        format: SourceFormat,
+        bytes: &[u8],
+    ) -> Result<(), Messages> {
         match ambiguous(format, bytes, self.source.wording.choose_format) {
             Some(error) => Err(self.all([error])),
             None => Ok(()),
@@ -287,7 +255,7 @@ impl Reader<'_> {
         }
     }
 
-    fn check_encoding(&self, bytes: &[u8]) -> Result<(), Messages> {
+    pub(super) fn check_encoding(&self, bytes: &[u8]) -> Result<(), Messages> {
         let SourceText { name, wording, .. } = self.source;
         match unread_encoding(bytes, &|command| (wording.converted)(command, name)) {
             Some(error) => Err(self.all([error])),
@@ -344,8 +312,9 @@ impl Reader<'_> {
         let is_one = matches!(source.content, Content::Text(_) | Content::Preset(_));
         let shown: Vec<Text<'_>> = texts
             .iter()
-            .map(|one| {
-                let name = (!is_one || texts.len() > 1).then_some(one.name.as_str());
+            .enumerate()
+            .map(|(at, one)| {
+                let name = (!is_one || at > 0).then_some(one.name.as_str());
                 Text { text: &one.text, name, role: one.role }
             })
             .collect();
@@ -503,7 +472,7 @@ impl Reader<'_> {
     }
 
     /// A program that the kernel accepts, with its byte order and warnings.
-    fn accepted<P: Accepted>(
+    pub(super) fn accepted<P: Accepted>(
         &self,
         form: ProgramForm,
         bytes: &[u8],
@@ -511,7 +480,7 @@ impl Reader<'_> {
     ) -> Result<(P, Endian, Vec<Diagnostic>), Messages> {
         let SourceText { content, reading, wording, .. } = self.source;
         let refused = |error: ProgramError| self.all(violations(&error, wording.socket_filters));
-        let given = reading.of_program().map_err(|error| vec![Message::of_request(error)])?;
+        let given = reading.of_program().map_err(|error| self.all([error]))?;
         let raw = |bytes: &[u8]| {
             let translated = |error| {
                 let read = from_linux3(bytes, given)
@@ -554,79 +523,6 @@ impl Reader<'_> {
             }
         }
     }
-
-    fn read_any(&mut self, packets: bool) -> Result<AnyFilter, Messages> {
-        let source = self.source;
-        let what = match &source.content {
-            Content::Preset(name) if name != BUILT_IN => "a preset",
-            Content::Texts(texts) if texts.language.name() == "systemd" => "a unit of systemd",
-            _ => "a profile",
-        };
-        let no_packets = || Err(not_of_packets(&source.name, what));
-        let (bytes, text) = match &source.content {
-            Content::File(bytes) => (bytes.as_slice(), None),
-            Content::Text(text) => (text.as_bytes(), Some(text.as_str())),
-            Content::Insns(_) | Content::Bytes(_) => (&[][..], None),
-            _ if packets => return no_packets(),
-            _ => return self.read().map(AnyFilter::Syscalls),
-        };
-        let is_code = matches!(source.content, Content::Insns(_) | Content::Bytes(_));
-        if source.part.is_some() {
-            return if packets { no_packets() } else { self.read().map(AnyFilter::Syscalls) };
-        }
-        let detected = match is_code {
-            true => SourceFormat::Program(ProgramForm::Raw),
-            false => SourceFormat::of_file(&source.name, bytes),
-        };
-        if !is_code {
-            self.check_not_empty(bytes)?;
-            if text.is_none() {
-                self.check_encoding(bytes)?;
-            }
-            if source.format.is_none() {
-                self.check_ambiguous(detected, bytes)?;
-            }
-        }
-        let (form, sure) = match (source.format.unwrap_or(detected), detected) {
-            (SourceFormat::Program(form), _) => (form, packets),
-            (SourceFormat::Socket, SourceFormat::Program(form)) => (form, true),
-            // Not recognizable as a program: the reader of text has the best message.
-            (SourceFormat::Socket, _) => (ProgramForm::Text, true),
-            (SourceFormat::Policy(_), _) if packets && bytes.trim_ascii().is_empty() => {
-                (ProgramForm::Text, true)
-            }
-            (SourceFormat::Policy(_), _) if packets => return no_packets(),
-            (SourceFormat::Policy(_), _) => return self.read().map(AnyFilter::Syscalls),
-        };
-        if sure {
-            return self.packets(form, bytes, text).map(AnyFilter::Packets);
-        }
-        self.read().map(AnyFilter::Syscalls).or_else(|failure| {
-            match self.packets(form, bytes, text) {
-                Ok(filter) if is_not_seccomp(&filter.program) => Ok(AnyFilter::Packets(filter)),
-                _ => Err(failure),
-            }
-        })
-    }
-
-    /// A program as a socket filter.
-    fn packets(
-        &mut self,
-        form: ProgramForm,
-        bytes: &[u8],
-        text: Option<&str>,
-    ) -> Result<SocketFilter, Messages> {
-        let (program, _, own) = self.accepted(form, bytes, text)?;
-        self.warnings.extend(self.all(own));
-        Ok(SocketFilter { name: self.source.name.clone(), program })
-    }
-}
-
-/// The error about a source that takes syscalls, if packets are given.
-pub fn not_of_packets(name: &str, what: &str) -> Messages {
-    let message = format!("{what} takes syscalls, but packets are given");
-    let help = "use packets with a socket filter, such as the output of `tcpdump -ddd`";
-    Message::error(name, message, help)
 }
 
 /// Messages with the names of their texts; `name` is that of all.
@@ -640,7 +536,7 @@ fn named(texts: &[NamedText], name: &str, messages: Vec<FileMessage>) -> Message
 }
 
 /// A program that the kernel accepts: a seccomp or a socket filter.
-trait Accepted: Sized {
+pub(super) trait Accepted: Sized {
     fn from_bytes(bytes: &[u8], endian: Endian) -> Result<Self, ProgramError>;
     fn from_raw(raw: &[RawInsn]) -> Result<Self, ProgramError>;
 }
