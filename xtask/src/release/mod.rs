@@ -5,6 +5,7 @@
 
 mod archive;
 mod context;
+mod crates;
 mod manifest;
 mod options;
 mod parts;

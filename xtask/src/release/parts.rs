@@ -3,6 +3,7 @@
 use callgate_tasks::Result;
 
 use super::context::Context;
+use super::crates::CRATES;
 
 /// What one kind of user installs.
 pub(super) struct Part {
@@ -28,4 +29,4 @@ pub(super) struct Artefact {
 }
 
 /// All parts, in the order in which they are built: an image contains the binary of the command.
-pub(super) const PARTS: &[Part] = &[];
+pub(super) const PARTS: &[Part] = &[CRATES];

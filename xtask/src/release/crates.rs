@@ -1,0 +1,202 @@
+//! The crates, as a registry gets them.
+//!
+//! `cargo package` builds every package from its archive alone, with the others of the release in place of the registry. What
+//! nobody depends on from outside has `publish = false` in its manifest.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use callgate_tasks::Result;
+use callgate_tasks::files::{files, make, read, remove, run, stem, write};
+
+use super::context::{Context, execute};
+use super::parts::{Artefact, Part};
+
+pub(super) const CRATES: Part =
+    Part { name: "crates", summary: "packages of all published crates", build, check };
+
+/// What every package contains beside its code.
+const TEXTS: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
+
+/// The packages that a program with `callgate` and `callgate-linux` is built from.
+const OF_LIBRARY: [&str; 5] =
+    ["callgate", "callgate-bpf", "callgate-codegen", "callgate-core", "callgate-linux"];
+
+/// Packs and verifies the crates.
+fn build(context: &Context) -> Result<Vec<Artefact>> {
+    let target = target(context);
+    // Archives of other versions.
+    remove(&target.join("package"))?;
+    let names = published(&context.root)?;
+    let mut cargo = context.cargo(&["package", "--locked", "--target-dir"], &[])?;
+    cargo.arg(&target);
+    cargo.args(names.iter().flat_map(|name| ["--package", name]));
+    execute(&mut cargo)?;
+    let output = context.output.join("crates");
+    make(&output)?;
+    let mut artefacts = Vec::new();
+    for name in &names {
+        let file = format!("{name}-{}.crate", context.version);
+        let from = target.join("package").join(&file);
+        let to = output.join(&file);
+        fs::copy(&from, &to).map_err(|error| format!("{}: {error}", from.display()))?;
+        artefacts.push(Artefact {
+            path: context.relative(&to)?,
+            what: format!("crate {name}"),
+            machine: None,
+        });
+    }
+    Ok(artefacts)
+}
+
+/// Asks the registry whether it would take the crates, and builds and runs a program with the packages of the library.
+fn check(context: &Context) -> Result<()> {
+    let mut publish = context.cargo(&["publish", "--workspace", "--dry-run"], &[])?;
+    publish.args(["--no-verify", "--locked", "--target-dir"]).arg(target(context));
+    execute(&mut publish)?;
+    let directory = context.scratch("crates-check")?;
+    for archive in files(&context.output.join("crates"), "crate")? {
+        let mut tar = context.command("tar");
+        run(tar.arg("--extract").arg("--file").arg(&archive).arg("--directory").arg(&directory))?;
+        let package = directory.join(package_of(&archive));
+        if let Some(missing) = TEXTS.iter().find(|name| !package.join(name).is_file()) {
+            return Err(format!("{}: {missing} is missing", archive.display()));
+        }
+    }
+    let package = |name: &str| directory.join(format!("{name}-{}", context.version));
+    let library = package("callgate");
+    let readme = text(&library.join("README.md"))?;
+    let example = example(&readme)
+        .ok_or_else(|| format!("{}: no example in Rust", library.join("README.md").display()))?;
+    let manifest = text(&package("callgate-linux").join("Cargo.toml"))?;
+    let rust = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix("rust-version = \"")?.strip_suffix('"'))
+        .ok_or("callgate-linux: no rust-version")?;
+    let program = directory.join("program");
+    make(&program.join("src"))?;
+    write(&program.join("Cargo.toml"), manifest_of(context, rust, &package))?;
+    write(&program.join("src/main.rs"), main_of(&example))?;
+    let mut cargo = context.cargo(&["run", "--quiet", "--manifest-path"], &[])?;
+    cargo.arg(program.join("Cargo.toml")).arg("--target-dir").arg(program.join("target"));
+    execute(&mut cargo)?;
+    // With the oldest compiler that it promises, if that is installed.
+    let mut oldest = context.command("rustup");
+    if run(oldest.args(["run", rust, "rustc", "--version"])).is_err() {
+        println!("not built with Rust {rust}: `rustup toolchain install {rust}` installs it");
+        return Ok(());
+    }
+    let mut check = context.command("rustup");
+    check.args(["run", rust, "cargo", "check", "--quiet", "--manifest-path"]);
+    check.arg(program.join("Cargo.toml")).arg("--target-dir").arg(program.join("target-oldest"));
+    execute(&mut check)?;
+    println!("built with Rust {rust}, too");
+    Ok(())
+}
+
+/// The directory in which packages are verified, which later runs use again.
+fn target(context: &Context) -> PathBuf {
+    context.work.join("crates")
+}
+
+/// The directory in an archive.
+fn package_of(archive: &Path) -> String {
+    stem(archive)
+}
+
+/// The names of the crates that are published, sorted.
+fn published(root: &Path) -> Result<Vec<String>> {
+    let directory = root.join("crates");
+    let entries =
+        fs::read_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let mut names = Vec::new();
+    for entry in entries.flatten() {
+        let manifest = entry.path().join("Cargo.toml");
+        if manifest.is_file() && !text(&manifest)?.lines().any(|line| line == "publish = false") {
+            // Directories have the names of their packages.
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The first example in Rust of a document.
+fn example(document: &str) -> Option<String> {
+    let (_, behind) = document.split_once("```rust\n")?;
+    behind.split_once("\n```").map(|(example, _)| example.to_owned())
+}
+
+/// The manifest of a program that depends on the library as everybody does, with these packages in place of the registry.
+fn manifest_of(context: &Context, rust: &str, package: &dyn Fn(&str) -> PathBuf) -> String {
+    let version = &context.version;
+    let mut text = format!(
+        "[package]\nname = \"program\"\nversion = \"0.0.0\"\nedition = \"2024\"\nrust-version = \"{rust}\"\n\n\
+         [workspace]\n\n[dependencies]\ncallgate = \"{version}\"\ncallgate-linux = \"{version}\"\nlibc = \"0.2\"\n\n\
+         [patch.crates-io]\n"
+    );
+    for name in OF_LIBRARY {
+        let path = package(name).display().to_string();
+        text += &format!("{name} = {{ path = {path:?} }}\n");
+    }
+    text
+}
+
+/// A program that runs the example, which limits it, and then tries what is denied.
+fn main_of(example: &str) -> String {
+    format!(
+        "fn main() -> Result<(), Box<dyn std::error::Error>> {{\n{example}\n\
+         println!(\"a program with the packaged crates installed {{}} instructions\", program.len());\n\
+         match std::fs::read(\"/etc/passwd\") {{\n\
+         Err(error) if error.raw_os_error() == Some(EPERM) => Ok(()),\n\
+         other => Err(format!(\"open should be denied, but gave {{other:?}}\").into()),\n}}\n}}\n"
+    )
+}
+
+fn text(path: &Path) -> Result<String> {
+    String::from_utf8(read(path)?).map_err(|_| format!("{}: not UTF-8", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use callgate_tasks::workspace;
+
+    use super::*;
+
+    #[test]
+    fn published_crates_have_what_a_registry_shows() {
+        let names = published(&workspace()).unwrap();
+        assert!(names.contains(&"callgate-core".to_owned()), "{names:?}");
+        assert!(!names.contains(&"callgate-testing".to_owned()), "{names:?}");
+        for name in names {
+            let directory = workspace().join("crates").join(&name);
+            let manifest = text(&directory.join("Cargo.toml")).unwrap();
+            for key in [
+                "name",
+                "description",
+                "license.workspace",
+                "repository.workspace",
+                "readme",
+                "keywords",
+                "categories",
+                "exclude.workspace",
+            ] {
+                let is_given = manifest
+                    .lines()
+                    .any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(" = ")));
+                assert!(is_given, "{name}: no {key}");
+            }
+            assert!(manifest.contains(&format!("name = \"{name}\"\n")), "{name}");
+            for file in TEXTS {
+                assert!(directory.join(file).is_file(), "{name}: no {file}");
+            }
+        }
+    }
+
+    #[test]
+    fn examples_are_those_in_rust() {
+        let document = "```toml\na\n```\n```rust\nb\nc\n```\n```rust\nd\n```\n";
+        assert_eq!(example(document).as_deref(), Some("b\nc"));
+        assert_eq!(example("```toml\na\n```\n"), None);
+    }
+}
