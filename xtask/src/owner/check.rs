@@ -77,10 +77,12 @@ fn strangers(file: &File, owner: &Owner) -> Vec<String> {
     }
     if !ABOUT_PLACEHOLDER.contains(&path.as_str()) {
         for (at, _) in text.match_indices(PLACEHOLDER) {
-            if !text[at + PLACEHOLDER.len()..].starts_with("/callgate") {
+            let rest = &text[at + PLACEHOLDER.len()..];
+            if !["/callgate", "@users.noreply.github.com"].iter().any(|end| rest.starts_with(end)) {
                 let line = line(text, at);
                 errors.push(format!(
-                    "{path}:{line}: {PLACEHOLDER} would not be replaced; write {VARIABLE}/callgate with that name"
+                    "{path}:{line}: {PLACEHOLDER} would not be replaced; write {VARIABLE}/callgate or \
+                     {VARIABLE}@users.noreply.github.com with that name"
                 ));
             }
         }

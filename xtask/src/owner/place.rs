@@ -60,6 +60,11 @@ impl Owner {
         format!("{}/callgate", self.name)
     }
 
+    /// The owner's address at GitHub, which takes no mail.
+    pub(crate) fn address(&self) -> String {
+        format!("{}@users.noreply.github.com", self.name)
+    }
+
     /// The image in GitHub's registry. Names of images have no capital letters.
     pub(crate) fn image(&self) -> String {
         format!("ghcr.io/{}/callgate", self.name.to_ascii_lowercase())
@@ -108,11 +113,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_owner_has_three_forms() {
+    fn an_owner_has_forms() {
         let owner = Owner::parse(&format!("github.com/{}/callgate", "A-Company")).unwrap();
         assert_eq!(owner.place(), ["github.com", "A-Company", "callgate"].join("/"));
         assert_eq!(owner.slug(), ["A-Company", "callgate"].join("/"));
         assert_eq!(owner.image(), ["ghcr.io", "a-company", "callgate"].join("/"));
+        assert_eq!(owner.address(), ["A-Company", "users.noreply.github.com"].join("@"));
         assert!(!owner.is_placeholder());
         assert!(Owner { name: PLACEHOLDER.to_owned() }.is_placeholder());
     }

@@ -57,6 +57,8 @@ fn replaced(text: &str, old: &Owner, new: &Owner) -> String {
 /// What a text names an owner by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
+    /// `NAME@users.noreply.github.com`
+    Address,
     /// `ghcr.io/NAME/callgate` with small letters only
     Image,
     /// `NAME/callgate`, also behind `github.com/`
@@ -66,6 +68,7 @@ enum Form {
 impl Form {
     fn of(self, owner: &Owner) -> String {
         match self {
+            Form::Address => owner.address(),
             Form::Image => owner.image(),
             Form::Slug => owner.slug(),
         }
@@ -80,14 +83,16 @@ struct Name {
 
 /// All names of an owner in a text, in their order.
 fn names(text: &str, owner: &Owner) -> Vec<Name> {
-    let (image, slug) = (owner.image(), owner.slug());
-    let images = text.match_indices(&image).map(|(start, _)| Name { start, form: Form::Image });
-    let slugs = text.match_indices(&slug).map(|(start, _)| Name { start, form: Form::Slug });
-    let slugs = slugs.filter(|name| !text[..name.start].ends_with(REGISTRY));
-    let mut found: Vec<Name> = images
-        .chain(slugs)
-        .filter(|name| is_whole(text, name.start, name.start + name.form.of(owner).len()))
-        .collect();
+    let mut found = Vec::new();
+    for form in [Form::Address, Form::Image, Form::Slug] {
+        let name = form.of(owner);
+        for (start, _) in text.match_indices(&name) {
+            let is_image = text[..start].ends_with(REGISTRY);
+            if is_whole(text, start, start + name.len()) && !(form == Form::Slug && is_image) {
+                found.push(Name { start, form });
+            }
+        }
+    }
     found.sort_by_key(|name| name.start);
     found
 }
@@ -113,20 +118,22 @@ mod tests {
         Owner::parse(&format!("github.com/{name}/callgate")).unwrap()
     }
 
-    /// A text in which `@` is the name of the repository: otherwise the task would find owners here.
+    /// A text in which `@` is the name of the repository and `:users` an address: otherwise the task would find owners here.
     fn text(written: &str) -> String {
-        written.replace('@', "callgate")
+        written.replace('@', "callgate").replace(":users", "@users")
     }
 
     #[test]
     fn whole_names_are_replaced() {
         let before = text(
             "https://github.com/A-b/@.git ghcr.io/a-b/@:1 `uses: A-b/@/.github` (A-b/@) A-b/@. A-b/@\n\
-             A-b/@-web xA-b/@ .A-b/@ a-b/@ A-b/@s A-b/@é éA-b/@ ghcr.io/A-b/@ ghcr.io/a-b/@_",
+             A-b/@-web xA-b/@ .A-b/@ a-b/@ A-b/@s A-b/@é éA-b/@ ghcr.io/A-b/@ ghcr.io/a-b/@_\n\
+             <A-b:users.noreply.github.com> b-A-b:users.noreply.github.com A-b:example.org",
         );
         let after = text(
             "https://github.com/C/@.git ghcr.io/c/@:1 `uses: C/@/.github` (C/@) C/@. C/@\n\
-             A-b/@-web xA-b/@ .A-b/@ a-b/@ A-b/@s A-b/@é éA-b/@ ghcr.io/A-b/@ ghcr.io/a-b/@_",
+             A-b/@-web xA-b/@ .A-b/@ a-b/@ A-b/@s A-b/@é éA-b/@ ghcr.io/A-b/@ ghcr.io/a-b/@_\n\
+             <C:users.noreply.github.com> b-A-b:users.noreply.github.com A-b:example.org",
         );
         assert_eq!(replaced(&before, &owner("A-b"), &owner("C")), after);
         assert_eq!(replaced(&after, &owner("C"), &owner("A-b")), before);

@@ -54,7 +54,6 @@ pub(super) fn deb(
     let mut text =
         format!("Package: {package}\nVersion: {version}\nArchitecture: {architecture}\n");
     text += "Maintainer: The Callgate developers <callgate@localhost>\nPriority: optional\n";
-    text += &format!("Homepage: https://{}\n", context.owner.place());
     for field in control.fields {
         text += &format!("{field}\n");
     }
