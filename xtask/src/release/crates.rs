@@ -1,7 +1,8 @@
 //! The crates, as a registry gets them.
 //!
-//! `cargo package` builds every package from its archive alone, with the others of the release in place of the registry. What
-//! nobody depends on from outside has `publish = false` in its manifest.
+//! What nobody depends on from outside has `publish = false` in its manifest. The packages are checked in one workspace, in
+//! place of the registry: each is compiled once. `cargo package` would build each alone and those that it depends on again,
+//! which takes many times as long.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,17 +19,13 @@ pub(super) const CRATES: Part =
 /// What every package contains beside its code.
 const TEXTS: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
-/// The packages that a program with `callgate` and `callgate-linux` is built from.
-const OF_LIBRARY: [&str; 5] =
-    ["callgate", "callgate-bpf", "callgate-codegen", "callgate-core", "callgate-linux"];
-
-/// Packs and verifies the crates.
+/// Packs the crates.
 fn build(context: &Context) -> Result<Vec<Artefact>> {
     let target = target(context);
     // Archives of other versions.
     remove(&target.join("package"))?;
     let names = published(&context.root)?;
-    let mut cargo = context.cargo(&["package", "--locked", "--target-dir"], &[])?;
+    let mut cargo = context.cargo(&["package", "--no-verify", "--locked", "--target-dir"], &[])?;
     cargo.arg(&target);
     cargo.args(names.iter().flat_map(|name| ["--package", name]));
     execute(&mut cargo)?;
@@ -49,7 +46,8 @@ fn build(context: &Context) -> Result<Vec<Artefact>> {
     Ok(artefacts)
 }
 
-/// Asks the registry whether it would take the crates, and builds and runs a program with the packages of the library.
+/// Asks the registry whether it would take the crates, compiles them from their packages alone, and runs a program that
+/// depends on the library.
 fn check(context: &Context) -> Result<()> {
     let mut publish = context.cargo(&["publish", "--workspace", "--dry-run"], &[])?;
     publish.args(["--no-verify", "--locked", "--target-dir"]).arg(target(context));
@@ -58,50 +56,53 @@ fn check(context: &Context) -> Result<()> {
     for archive in files(&context.output.join("crates"), "crate")? {
         let mut tar = context.command("tar");
         run(tar.arg("--extract").arg("--file").arg(&archive).arg("--directory").arg(&directory))?;
-        let package = directory.join(package_of(&archive));
+        let package = directory.join(stem(&archive));
         if let Some(missing) = TEXTS.iter().find(|name| !package.join(name).is_file()) {
             return Err(format!("{}: {missing} is missing", archive.display()));
         }
     }
-    let package = |name: &str| directory.join(format!("{name}-{}", context.version));
-    let library = package("callgate");
-    let readme = text(&library.join("README.md"))?;
-    let example = example(&readme)
-        .ok_or_else(|| format!("{}: no example in Rust", library.join("README.md").display()))?;
-    let manifest = text(&package("callgate-linux").join("Cargo.toml"))?;
-    let rust = manifest
+    let library = directory.join(format!("callgate-linux-{}/Cargo.toml", context.version));
+    let library = text(&library)?;
+    let oldest = library
         .lines()
         .find_map(|line| line.strip_prefix("rust-version = \"")?.strip_suffix('"'))
         .ok_or("callgate-linux: no rust-version")?;
+    write(&directory.join("Cargo.toml"), workspace_of(context)?)?;
+    // The versions of dependencies that tests use.
+    let (lock, copy) = (context.root.join("Cargo.lock"), directory.join("Cargo.lock"));
+    fs::copy(&lock, copy).map_err(|error| format!("{}: {error}", lock.display()))?;
     let program = directory.join("program");
     make(&program.join("src"))?;
-    write(&program.join("Cargo.toml"), manifest_of(context, rust, &package))?;
+    write(&program.join("Cargo.toml"), manifest_of(context, oldest))?;
+    let readme = directory.join(format!("callgate-{}/README.md", context.version));
+    let example = example(&text(&readme)?)
+        .ok_or_else(|| format!("{}: no example in Rust", readme.display()))?;
     write(&program.join("src/main.rs"), main_of(&example))?;
-    let mut cargo = context.cargo(&["run", "--quiet", "--manifest-path"], &[])?;
-    cargo.arg(program.join("Cargo.toml")).arg("--target-dir").arg(program.join("target"));
-    execute(&mut cargo)?;
-    // With the oldest compiler that it promises, if that is installed.
-    let mut oldest = context.command("rustup");
-    if run(oldest.args(["run", rust, "rustc", "--version"])).is_err() {
-        println!("not built with Rust {rust}: `rustup toolchain install {rust}` installs it");
+    let mut cargo = context.cargo(&["check", "--workspace"], &[])?;
+    execute(cargo.current_dir(&directory).env("CARGO_TARGET_DIR", directory.join("target")))?;
+    let mut cargo = context.cargo(&["run", "--package", "program"], &[])?;
+    execute(cargo.current_dir(&directory).env("CARGO_TARGET_DIR", directory.join("target")))?;
+    with_oldest(context, oldest, &directory)
+}
+
+/// Compiles the program with the oldest compiler that the library promises, if that is installed.
+fn with_oldest(context: &Context, oldest: &str, directory: &Path) -> Result<()> {
+    let mut version = context.command("rustup");
+    if run(version.args(["run", oldest, "rustc", "--version"])).is_err() {
+        println!("not built with Rust {oldest}: `rustup toolchain install {oldest}` installs it");
         return Ok(());
     }
     let mut check = context.command("rustup");
-    check.args(["run", rust, "cargo", "check", "--quiet", "--manifest-path"]);
-    check.arg(program.join("Cargo.toml")).arg("--target-dir").arg(program.join("target-oldest"));
+    check.args(["run", oldest, "cargo", "check", "--package", "program"]);
+    check.current_dir(directory).env("CARGO_TARGET_DIR", directory.join("target-oldest"));
     execute(&mut check)?;
-    println!("built with Rust {rust}, too");
+    println!("the program also builds with Rust {oldest}");
     Ok(())
 }
 
-/// The directory in which packages are verified, which later runs use again.
+/// The directory in which cargo packs.
 fn target(context: &Context) -> PathBuf {
     context.work.join("crates")
-}
-
-/// The directory in an archive.
-fn package_of(archive: &Path) -> String {
-    stem(archive)
 }
 
 /// The names of the crates that are published, sorted.
@@ -127,19 +128,24 @@ fn example(document: &str) -> Option<String> {
     behind.split_once("\n```").map(|(example, _)| example.to_owned())
 }
 
-/// The manifest of a program that depends on the library as everybody does, with these packages in place of the registry.
-fn manifest_of(context: &Context, rust: &str, package: &dyn Fn(&str) -> PathBuf) -> String {
-    let version = &context.version;
-    let mut text = format!(
-        "[package]\nname = \"program\"\nversion = \"0.0.0\"\nedition = \"2024\"\nrust-version = \"{rust}\"\n\n\
-         [workspace]\n\n[dependencies]\ncallgate = \"{version}\"\ncallgate-linux = \"{version}\"\nlibc = \"0.2\"\n\n\
-         [patch.crates-io]\n"
-    );
-    for name in OF_LIBRARY {
-        let path = package(name).display().to_string();
-        text += &format!("{name} = {{ path = {path:?} }}\n");
+/// The manifest of a workspace with all packages and a program, in which each package takes the place of that of the registry.
+fn workspace_of(context: &Context) -> Result<String> {
+    let mut text = "[workspace]\nresolver = \"3\"\nmembers = [\"callgate*\", \"program\"]\n\n\
+        [profile.dev]\ndebug = \"none\"\nincremental = false\n\n[patch.crates-io]\n"
+        .to_owned();
+    for name in published(&context.root)? {
+        text += &format!("{name} = {{ path = \"{name}-{}\" }}\n", context.version);
     }
-    text
+    Ok(text)
+}
+
+/// The manifest of a program that depends on the library as everybody does.
+fn manifest_of(context: &Context, rust: &str) -> String {
+    let version = &context.version;
+    format!(
+        "[package]\nname = \"program\"\nversion = \"0.0.0\"\nedition = \"2024\"\nrust-version = \"{rust}\"\n\n\
+         [dependencies]\ncallgate = \"{version}\"\ncallgate-linux = \"{version}\"\nlibc = \"0.2\"\n"
+    )
 }
 
 /// A program that runs the example, which limits it, and then tries what is denied.
