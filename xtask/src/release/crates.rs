@@ -1,8 +1,8 @@
 //! The crates, as a registry gets them.
 //!
-//! What nobody depends on from outside has `publish = false` in its manifest. The packages are checked in one workspace, in
-//! place of the registry: each is compiled once. `cargo package` would build each alone and those that it depends on again,
-//! which takes many times as long.
+//! Crates that are not published have `publish = false` in their manifest. The packages are compiled in one workspace, where they
+//! take the place of those of the registry: each once, and without code generation. The verification by `cargo package` builds each
+//! package, and again all that it depends on, which takes several times as long.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,17 +53,34 @@ fn check(context: &Context) -> Result<()> {
     publish.args(["--no-verify", "--locked", "--target-dir"]).arg(target(context));
     execute(&mut publish)?;
     let directory = context.scratch("crates-check")?;
+    unpack(context, &directory)?;
+    let oldest = write_workspace(context, &directory)?;
+    for words in [["check", "--workspace"], ["run", "--package=program"]] {
+        let mut cargo = context.cargo(&words, &[])?;
+        execute(cargo.current_dir(&directory).env("CARGO_TARGET_DIR", directory.join("target")))?;
+    }
+    check_with(context, &oldest, &directory)
+}
+
+/// Unpacks all packages into a directory, and looks for what each must contain.
+fn unpack(context: &Context, directory: &Path) -> Result<()> {
     for archive in files(&context.output.join("crates"), "crate")? {
         let mut tar = context.command("tar");
-        run(tar.arg("--extract").arg("--file").arg(&archive).arg("--directory").arg(&directory))?;
+        run(tar.arg("--extract").arg("--file").arg(&archive).arg("--directory").arg(directory))?;
         let package = directory.join(stem(&archive));
         if let Some(missing) = TEXTS.iter().find(|name| !package.join(name).is_file()) {
             return Err(format!("{}: {missing} is missing", archive.display()));
         }
     }
-    let library = directory.join(format!("callgate-linux-{}/Cargo.toml", context.version));
-    let library = text(&library)?;
-    let oldest = library
+    Ok(())
+}
+
+/// Makes a workspace of the unpacked packages and of a program with the example of the library. Returns the oldest compiler that the
+/// library promises.
+fn write_workspace(context: &Context, directory: &Path) -> Result<String> {
+    let manifest = directory.join(format!("callgate-linux-{}/Cargo.toml", context.version));
+    let manifest = text(&manifest)?;
+    let oldest = manifest
         .lines()
         .find_map(|line| line.strip_prefix("rust-version = \"")?.strip_suffix('"'))
         .ok_or("callgate-linux: no rust-version")?;
@@ -78,15 +95,11 @@ fn check(context: &Context) -> Result<()> {
     let example = example(&text(&readme)?)
         .ok_or_else(|| format!("{}: no example in Rust", readme.display()))?;
     write(&program.join("src/main.rs"), main_of(&example))?;
-    let mut cargo = context.cargo(&["check", "--workspace"], &[])?;
-    execute(cargo.current_dir(&directory).env("CARGO_TARGET_DIR", directory.join("target")))?;
-    let mut cargo = context.cargo(&["run", "--package", "program"], &[])?;
-    execute(cargo.current_dir(&directory).env("CARGO_TARGET_DIR", directory.join("target")))?;
-    with_oldest(context, oldest, &directory)
+    Ok(oldest.to_owned())
 }
 
-/// Compiles the program with the oldest compiler that the library promises, if that is installed.
-fn with_oldest(context: &Context, oldest: &str, directory: &Path) -> Result<()> {
+/// Checks the program with the oldest compiler that the library promises, if that is installed.
+fn check_with(context: &Context, oldest: &str, directory: &Path) -> Result<()> {
     let mut version = context.command("rustup");
     if run(version.args(["run", oldest, "rustc", "--version"])).is_err() {
         println!("not built with Rust {oldest}: `rustup toolchain install {oldest}` installs it");
