@@ -11,16 +11,13 @@ use callgate_tasks::Result;
 use callgate_tasks::files::{files, make, read, remove, run, stem, write};
 
 use super::context::{Context, execute};
-use super::parts::{Artefact, Part};
-
-pub(super) const CRATES: Part =
-    Part { name: "crates", summary: "packages of all published crates", build, check };
+use super::part::Artefact;
 
 /// What every package contains beside its code.
 const TEXTS: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
 /// Packs the crates.
-fn build(context: &Context) -> Result<Vec<Artefact>> {
+pub(super) fn build(context: &Context) -> Result<Vec<Artefact>> {
     let target = target(context);
     // Archives of other versions.
     remove(&target.join("package"))?;
@@ -48,7 +45,7 @@ fn build(context: &Context) -> Result<Vec<Artefact>> {
 
 /// Asks the registry whether it would take the crates, compiles them from their packages alone, and runs a program that
 /// depends on the library.
-fn check(context: &Context) -> Result<()> {
+pub(super) fn check(context: &Context) -> Result<()> {
     let mut publish = context.cargo(&["publish", "--workspace", "--dry-run"], &[])?;
     publish.args(["--no-verify", "--locked", "--target-dir"]).arg(target(context));
     execute(&mut publish)?;
