@@ -4,6 +4,7 @@
 
 mod checks;
 mod install;
+mod owner;
 mod paths;
 mod release;
 mod wasm;
@@ -19,6 +20,12 @@ const TASKS: &[Task] = &[
         summary: "build and install the C library libseccomp.so.2 with its headers",
         help: install::HELP,
         run: install::run,
+    },
+    Task {
+        name: "owner",
+        summary: "print or change where the tree is published, or check that all files agree",
+        help: owner::HELP,
+        run: owner::run,
     },
     Task {
         name: "release",

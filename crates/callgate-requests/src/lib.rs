@@ -106,3 +106,8 @@ pub use callgate::source::{self, Value};
 pub use operations::run;
 pub use request::{Call, Compiling, MAX_SOURCES, Operation, Recorded, Request};
 pub use settings::set;
+
+/// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -6,6 +6,7 @@ use std::process::Command;
 use callgate_tasks::files::{make, run};
 use callgate_tasks::{Result, workspace};
 
+use crate::owner::Owner;
 use crate::paths::remap;
 
 /// A machine that a release has binaries for.
@@ -37,6 +38,8 @@ pub(super) struct Context {
     pub(super) work: PathBuf,
     /// The time of the commit in seconds since 1970, which all files in archives have.
     pub(super) epoch: u64,
+    /// Who publishes the release.
+    pub(super) owner: Owner,
     /// The machines to build for.
     pub(super) machines: Vec<Machine>,
 }
@@ -45,6 +48,7 @@ impl Context {
     /// A context for the commit that is checked out.
     pub(super) fn new(version: String, machines: Vec<Machine>) -> Result<Context> {
         let root = workspace();
+        let owner = Owner::of(&root)?;
         let mut git = Command::new("git");
         git.current_dir(&root).args(["log", "-1", "--format=%ct"]);
         let epoch = run(&mut git)?;
@@ -54,7 +58,7 @@ impl Context {
         let work = target.join("release-work");
         make(&output)?;
         make(&work)?;
-        Ok(Context { root, version, output, work, epoch, machines })
+        Ok(Context { root, version, output, work, epoch, owner, machines })
     }
 
     /// Cargo in the root of the tree. Compilers write no path and no time of this machine, and find the time of the commit in

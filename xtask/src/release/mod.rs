@@ -5,8 +5,10 @@
 
 mod archive;
 mod context;
+mod crates;
 mod manifest;
 mod options;
+mod part;
 mod parts;
 mod run;
 

@@ -28,6 +28,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     clean()?;
     let context = Context::new(options.version, options.machines)?;
+    if context.owner.is_placeholder() {
+        let place = context.owner.place();
+        println!("warning: {place} is a placeholder: `cargo xtask owner` names the owner");
+    }
     remove(&context.output)?;
     let mut artefacts = Vec::new();
     for part in &options.parts {
@@ -53,5 +57,30 @@ fn clean() -> Result<()> {
     match changed.lines().next() {
         None => Ok(()),
         Some(first) => Err(format!("{first}: not committed; a release is that of a commit")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every manifest that has a version of its own, and every dependency that names one.
+    #[test]
+    fn manifests_have_the_version_of_the_workspace() {
+        let version = env!("CARGO_PKG_VERSION");
+        let text = |path: &str| std::fs::read_to_string(workspace().join(path)).unwrap();
+        for path in ["Cargo.toml", "bindings/python/Cargo.toml", "bindings/python/pyproject.toml"] {
+            assert!(text(path).contains(&format!("\nversion = \"{version}\"\n")), "{path}");
+        }
+        let path = "bindings/js/package.json";
+        assert!(text(path).contains(&format!("\"version\": \"{version}\"")), "{path}");
+        let ours = format!("version = \"{version}\"");
+        let manifest = text("Cargo.toml");
+        let dependencies = manifest.lines().filter(|line| line.starts_with("callgate"));
+        let versions: Vec<&str> = dependencies.filter(|line| line.contains("version")).collect();
+        assert!(versions.len() > 15, "{versions:?}");
+        for dependency in versions {
+            assert!(dependency.contains(&ours), "{dependency}");
+        }
     }
 }

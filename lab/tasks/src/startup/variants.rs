@@ -9,6 +9,9 @@ use super::lines::{Lines, Part};
 use crate::versions::{BINCODE, GVISOR, LIBSECCOMP_GOLANG, SECCOMPILER};
 use callgate_tasks::{Result, workspace};
 
+/// The Go module of this tree.
+const MODULE: &str = "github.com/no--owner/callgate/bindings/go";
+
 const EMITTED_C: &str = include_str!("drivers/c/emitted.c");
 const LIBSECCOMP_C: &str = include_str!("drivers/c/libseccomp.c");
 const EMITTED_RUST: &str = include_str!("drivers/rust/emitted.rs");
@@ -134,7 +137,7 @@ pub(super) const VARIANTS: &[Variant] = &[
                 return Err(format!("{} is missing: run `cargo xtask wasm`", module.display()));
             }
             let requirements = format!(
-                "require callgate v0.0.0\nreplace callgate => {:?}\n",
+                "require {MODULE} v0.0.0\nreplace {MODULE} => {:?}\n",
                 module.display().to_string()
             );
             builder.go("go-binding", &[("main.go", BINDING)], &requirements, &[])
