@@ -1,31 +1,26 @@
 //! What a release consists of.
 
-use callgate_tasks::Result;
-
-use super::context::Context;
-
-/// What one kind of user installs.
-pub(super) struct Part {
-    /// Its name for `--only`.
-    pub(super) name: &'static str,
-    /// One line for the help and the manifest.
-    pub(super) summary: &'static str,
-    /// Builds its files below `Context::output` and returns them.
-    pub(super) build: fn(&Context) -> Result<Vec<Artefact>>,
-    /// Installs the files as a user would, without the network where that is possible, and uses them.
-    pub(super) check: fn(&Context) -> Result<()>,
-}
-
-/// A file of a release.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Artefact {
-    /// Its path below `Context::output`, with `/`.
-    pub(super) path: String,
-    /// What it is, in a few words.
-    pub(super) what: String,
-    /// The machine that it is for, such as `x86_64`; `None` for any.
-    pub(super) machine: Option<&'static str>,
-}
+pub(super) use super::part::{Artefact, Part};
+use super::{c, command, image};
 
 /// All parts, in the order in which they are built: an image contains the binary of the command.
-pub(super) const PARTS: &[Part] = &[];
+pub(super) const PARTS: &[Part] = &[
+    Part {
+        name: "command",
+        summary: "the command: static binaries with man pages and completions, Debian packages",
+        build: command::build,
+        check: command::check,
+    },
+    Part {
+        name: "image",
+        summary: "the command as an image for containers",
+        build: image::build,
+        check: image::check,
+    },
+    Part {
+        name: "c",
+        summary: "libcallgate for C and C++: archives, Debian packages",
+        build: c::build,
+        check: c::check,
+    },
+];
