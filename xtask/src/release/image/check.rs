@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use callgate_tasks::Result;
-use callgate_tasks::files::{read, run};
+use callgate_tasks::files::{read, remove, run};
 
 use super::build::{NAME, archive};
 use super::buildah::Buildah;
@@ -31,11 +31,13 @@ pub(in crate::release) fn check(context: &Context) -> Result<()> {
 /// Loads the archive, and runs the image as its users do.
 fn check_container(context: &Context) -> Result<()> {
     let storage = context.scratch("image-podman")?;
+    // Podman accepts no path of more than 50 bytes here.
+    let running = std::env::temp_dir().join(format!("callgate-{}", std::process::id()));
     let podman = || {
         let mut podman = context.command("podman");
         podman.args(["--storage-driver=vfs", "--cgroup-manager=cgroupfs", "--events-backend=none"]);
         podman.arg("--runtime=runc").arg("--root").arg(storage.join("root"));
-        podman.arg("--runroot").arg(storage.join("run"));
+        podman.arg("--runroot").arg(&running);
         podman
     };
     run(podman().args(["load", "--quiet", "--input"]).arg(archive(context)))?;
@@ -44,7 +46,9 @@ fn check_container(context: &Context) -> Result<()> {
     // Podman would raise the limits, which needs a capability that root of a container may lack.
     explain.args(["--ulimit=nofile=1024:1024", "--ulimit=nproc=1000:1000"]);
     explain.arg(format!("{NAME}:{}", context.version));
-    let printed = run(explain.args(["explain", "container-default", "socket"]))?;
+    let printed = run(explain.args(["explain", "container-default", "socket"]));
+    remove(&running)?;
+    let printed = printed?;
     match printed.contains("AF_UNIX") {
         true => Ok(()),
         false => Err(format!("callgate explain container-default socket: printed\n{printed}")),
