@@ -50,11 +50,7 @@ fn built_beside() -> Option<Command> {
 /// Cargo, which builds the program if it is not current. It says so: the first build takes minutes.
 fn by_cargo() -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["run", "--locked", "--package", PROGRAM, "--manifest-path"]);
-    cargo.arg(workspace().join("Cargo.toml"));
-    if !cfg!(debug_assertions) {
-        cargo.arg("--release");
-    }
-    cargo.arg("--");
+    cargo.args(["run", "--release", "--locked", "--package", PROGRAM, "--manifest-path"]);
+    cargo.arg(workspace().join("Cargo.toml")).arg("--");
     cargo
 }

@@ -17,7 +17,7 @@ use callgate_tasks::Task;
 const TASKS: &[Task] = &[
     Task {
         name: "install",
-        summary: "build and install the C library libseccomp.so.2 with its headers",
+        summary: "build and install libseccomp.so.2 or libcallgate with its headers",
         help: install::HELP,
         run: install::run,
     },

@@ -1,23 +1,27 @@
-//! Builds the libraries.
+//! Builds and checks a library.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use callgate_tasks::{Result, c_library, files};
+use callgate_tasks::c_library::{self, Built};
+use callgate_tasks::files::{self, read};
+use callgate_tasks::{Result, workspace};
 
-/// The libraries of a build.
-pub(super) struct Built {
-    pub(super) shared: PathBuf,
-    pub(super) archive: PathBuf,
+use super::elf;
+use super::library::Library;
+
+/// Builds both forms, for this machine or another target, with these flags of rustc if there are any.
+pub(super) fn build(library: &Library, target: Option<&str>, flags: &[String]) -> Result<Built> {
+    let built = c_library::build(&library.build, target, flags)?;
+    strip(&built.archive)?;
+    let header = read(&headers(library).join(library.headers[0]))?;
+    elf::check(library, &built.shared, &String::from_utf8_lossy(&header))?;
+    Ok(built)
 }
 
-/// Builds both libraries, for this machine or another target.
-pub(super) fn build(target: Option<&str>) -> Result<Built> {
-    let output = c_library::build(target)?;
-    let built =
-        Built { shared: output.join("libseccomp.so"), archive: output.join("libseccomp.a") };
-    strip(&built.archive)?;
-    Ok(built)
+/// The directory of the headers.
+pub(super) fn headers(library: &Library) -> PathBuf {
+    workspace().join("crates").join(library.build.package).join("include")
 }
 
 /// Removes the debug information of Rust's standard library, which is half of the archive. The profile strips only the

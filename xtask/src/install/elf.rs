@@ -7,29 +7,21 @@ use std::process::Command;
 use callgate_tasks::Result;
 use callgate_tasks::files::run;
 
-/// The SONAME of libseccomp.
-pub(super) const SONAME: &str = "libseccomp.so.2";
+use super::library::Library;
 
-/// The maximum size in bytes.
-const MAX_SIZE: u64 = 3 << 20;
-
-/// Fails if programs that are linked with libseccomp cannot run with this library.
-pub(super) fn check(library: &Path, header: &str) -> Result<()> {
-    let name = library.display();
-    let size = std::fs::metadata(library).map_err(|error| format!("{name}: {error}"))?.len();
-    if size > MAX_SIZE {
-        return Err(format!("{name}: has {size} bytes, more than {MAX_SIZE}"));
+/// Fails if programs that are linked with this library cannot run with `file`.
+pub(super) fn check(library: &Library, file: &Path, header: &str) -> Result<()> {
+    let name = file.display();
+    let size = std::fs::metadata(file).map_err(|error| format!("{name}: {error}"))?.len();
+    if size > library.max_size {
+        return Err(format!("{name}: has {size} bytes, more than {}", library.max_size));
     }
-    let readelf = |option| {
-        let mut command = Command::new("readelf");
-        // It translates its output.
-        run(command.env("LC_ALL", "C").args(["--wide", option]).arg(library))
-    };
-    let soname = soname(&readelf("--dynamic")?);
-    if soname.as_deref() != Some(SONAME) {
-        return Err(format!("{name}: its SONAME is {soname:?}, not {SONAME}"));
+    let (soname, expected) = (soname(&readelf(file, "--dynamic")?), library.soname());
+    if soname.as_deref() != Some(expected) {
+        return Err(format!("{name}: its SONAME is {soname:?}, not {expected}"));
     }
-    let (symbols, functions) = (defined(&readelf("--dyn-syms")?), declared(header));
+    let symbols = defined(&readelf(file, "--dyn-syms")?);
+    let functions = declared(header, library.prefix);
     let missing: Vec<&str> = functions.difference(&symbols).map(String::as_str).collect();
     let others: Vec<&str> = symbols.difference(&functions).map(String::as_str).collect();
     match (missing.as_slice(), others.as_slice()) {
@@ -39,8 +31,31 @@ pub(super) fn check(library: &Path, header: &str) -> Result<()> {
     }
 }
 
-/// The functions that a C header declares: identifiers with the prefix `seccomp_` before a parenthesis.
-fn declared(header: &str) -> BTreeSet<String> {
+/// The newest version of glibc whose symbols a library needs.
+pub(crate) fn glibc(library: &Path) -> Result<(u32, u32)> {
+    newest_glibc(&readelf(library, "--version-info")?)
+        .ok_or_else(|| format!("{}: needs no version of glibc", library.display()))
+}
+
+fn readelf(library: &Path, option: &str) -> Result<String> {
+    let mut command = Command::new("readelf");
+    // It translates its output.
+    run(command.env("LC_ALL", "C").args(["--wide", option]).arg(library))
+}
+
+/// The newest `GLIBC_x.y` in the output of `readelf --version-info`.
+fn newest_glibc(table: &str) -> Option<(u32, u32)> {
+    let versions = table.split("Name: GLIBC_").skip(1).filter_map(|rest| {
+        let (major, minor) = rest.split_whitespace().next()?.split_once('.')?;
+        // The first symbols have versions such as 2.2.5.
+        let minor = minor.split('.').next()?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    });
+    versions.max()
+}
+
+/// The functions that a C header declares: identifiers with the prefix before a parenthesis.
+fn declared(header: &str, prefix: &str) -> BTreeSet<String> {
     let mut code = String::new();
     for (place, part) in header.split("/*").enumerate() {
         code += if place == 0 { part } else { part.split_once("*/").map_or("", |(_, code)| code) };
@@ -48,7 +63,7 @@ fn declared(header: &str) -> BTreeSet<String> {
     let before_parenthesis = code
         .split('(')
         .filter_map(|part| part.rsplit(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next());
-    before_parenthesis.filter(|name| name.starts_with("seccomp_")).map(str::to_owned).collect()
+    before_parenthesis.filter(|name| name.starts_with(prefix)).map(str::to_owned).collect()
 }
 
 /// The symbols that a library defines for others, from the output of `readelf --dyn-syms`.
@@ -83,13 +98,13 @@ mod tests {
     fn declarations_are_found_outside_comments() {
         let header = "/* seccomp_a() */\nint seccomp_b(void);\nint *seccomp_c(int (*f)(int), struct seccomp_d *d);\n\
                       #define A(x) ((x) & 1)\n/* seccomp_e(2) */ char *\nseccomp_f(\n);";
-        assert_eq!(declared(header), set(&["seccomp_b", "seccomp_c", "seccomp_f"]));
+        assert_eq!(declared(header, "seccomp_"), set(&["seccomp_b", "seccomp_c", "seccomp_f"]));
     }
 
     #[test]
     fn the_header_declares_the_functions_of_libseccomp() {
         let header = callgate_tasks::workspace().join("crates/callgate-seccomp/include/seccomp.h");
-        let functions = declared(&std::fs::read_to_string(header).unwrap());
+        let functions = declared(&std::fs::read_to_string(header).unwrap(), "seccomp_");
         assert_eq!(functions.len(), 37);
         assert!(functions.contains("seccomp_syscall_resolve_name_rewrite"));
     }
@@ -112,7 +127,22 @@ Symbol table '.dynsym' contains 5 entries:
     fn the_soname_is_read() {
         let table = " 0x0000000000000001 (NEEDED)  Shared library: [libc.so.6]\n \
                      0x000000000000000e (SONAME)  Library soname: [libseccomp.so.2]\n";
-        assert_eq!(soname(table).as_deref(), Some(SONAME));
+        assert_eq!(soname(table).as_deref(), Some("libseccomp.so.2"));
         assert_eq!(soname("there is no dynamic section"), None);
+    }
+
+    #[test]
+    fn the_newest_glibc_is_found() {
+        let table = "\
+Version needs section '.gnu.version_r' contains 2 entries:
+  000000: Version: 1  File: libgcc_s.so.1  Cnt: 1
+  0x0010:   Name: GCC_3.0  Flags: none  Version: 9
+  0x0020: Version: 1  File: libc.so.6  Cnt: 3
+  0x0030:   Name: GLIBC_2.9  Flags: none  Version: 7
+  0x0040:   Name: GLIBC_2.34  Flags: none  Version: 5
+  0x0050:   Name: GLIBC_2.2.5  Flags: none  Version: 2
+";
+        assert_eq!(newest_glibc(table), Some((2, 34)));
+        assert_eq!(newest_glibc("No version information found in this file.\n"), None);
     }
 }

@@ -4,15 +4,23 @@ use std::path::{Path, PathBuf};
 
 use callgate_tasks::Result;
 
-pub(crate) const HELP: &str = "\
-usage: cargo xtask install --prefix DIR [--libdir DIR] [--destdir DIR] [--target TRIPLE] [--replace]
+use super::library::{LIBRARIES, Library};
 
-Builds the C library and installs it in place of libseccomp:
+pub(crate) const HELP: &str = "\
+usage: cargo xtask install [libseccomp|libcallgate] --prefix DIR [OPTION]...
+
+Builds a library for C and installs it. libseccomp, which is installed if none is named,
+has the interface of libseccomp and takes its place; libcallgate has Callgate's own.
 
   PREFIX/lib/libseccomp.so.2.6.1, with the links libseccomp.so.2 and libseccomp.so
   PREFIX/lib/libseccomp.a
   PREFIX/lib/pkgconfig/libseccomp.pc
   PREFIX/include/seccomp.h, seccomp-syscalls.h
+
+  PREFIX/lib/libcallgate.so.VERSION, with the links libcallgate.so.0 and libcallgate.so
+  PREFIX/lib/libcallgate.a
+  PREFIX/lib/pkgconfig/callgate.pc
+  PREFIX/include/callgate.h, callgate-install.h
 
   --prefix DIR      absolute path of the installation
   --libdir DIR      absolute path for libraries (default: PREFIX/lib)
@@ -25,12 +33,29 @@ Builds the C library and installs it in place of libseccomp:
 Needs readelf (Debian: binutils).
 ";
 
-/// What is installed where.
+/// Where a library is installed.
 #[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The absolute path of the installation.
+    pub(crate) prefix: PathBuf,
+    /// The absolute path of the libraries.
+    pub(crate) libdir: PathBuf,
+    /// Files are written below this directory.
+    pub(crate) destdir: PathBuf,
+}
+
+impl Place {
+    /// Where a file is written that will be at `path`.
+    pub(crate) fn staged(&self, path: &Path) -> PathBuf {
+        self.destdir.join(path.strip_prefix("/").unwrap_or(path))
+    }
+}
+
+/// What is installed where.
+#[derive(Debug)]
 pub(super) struct Options {
-    pub(super) prefix: PathBuf,
-    pub(super) libdir: PathBuf,
-    pub(super) destdir: PathBuf,
+    pub(super) library: &'static Library,
+    pub(super) place: Place,
     pub(super) target: Option<String>,
     pub(super) replace: bool,
 }
@@ -38,7 +63,7 @@ pub(super) struct Options {
 impl Options {
     pub(super) fn parse(arguments: &[String]) -> Result<Options> {
         let (mut prefix, mut libdir, mut destdir, mut target) = (None, None, None, None);
-        let mut replace = false;
+        let (mut library, mut replace) = (None, false);
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             let option = match word.as_str() {
@@ -50,6 +75,12 @@ impl Options {
                 "--libdir" => &mut libdir,
                 "--destdir" => &mut destdir,
                 "--target" => &mut target,
+                name if library.is_none() && !name.starts_with('-') => {
+                    library = Some(Library::named(name).ok_or_else(|| {
+                        format!("{name}: no such library: libseccomp or libcallgate")
+                    })?);
+                    continue;
+                }
                 _ => return Err(format!("unexpected argument {word:?}; try --help")),
             };
             *option = Some(words.next().ok_or_else(|| format!("{word} needs a value"))?.clone());
@@ -61,13 +92,8 @@ impl Options {
                 return Err(format!("{option} {}: must be an absolute path", path.display()));
             }
         }
-        let destdir = PathBuf::from(destdir.unwrap_or_else(|| "/".to_owned()));
-        Ok(Options { prefix, libdir, destdir, target, replace })
-    }
-
-    /// Where a file is written that will be at `path`.
-    pub(super) fn staged(&self, path: &Path) -> PathBuf {
-        self.destdir.join(path.strip_prefix("/").unwrap_or(path))
+        let place = Place { prefix, libdir, destdir: destdir.unwrap_or_else(|| "/".into()).into() };
+        Ok(Options { library: library.unwrap_or(&LIBRARIES[0]), place, target, replace })
     }
 }
 
@@ -82,18 +108,24 @@ mod tests {
     #[test]
     fn directories_have_defaults() {
         let options = parse("--prefix /usr/local").unwrap();
-        assert_eq!(options.libdir, Path::new("/usr/local/lib"));
-        assert_eq!(options.staged(&options.libdir), Path::new("/usr/local/lib"));
+        let place = options.place;
+        assert_eq!(place.libdir, Path::new("/usr/local/lib"));
+        assert_eq!(place.staged(&place.libdir), Path::new("/usr/local/lib"));
         assert!(!options.replace);
+        assert_eq!(options.library.name, "libseccomp");
     }
 
     #[test]
     fn files_are_written_below_destdir() {
-        let options =
-            parse("--replace --prefix /usr --libdir /usr/lib/x --destdir tree --target t").unwrap();
-        assert_eq!(options.staged(&options.libdir), Path::new("tree/usr/lib/x"));
+        let options = parse(
+            "libcallgate --replace --prefix /usr --libdir /usr/lib/x --destdir tree --target t",
+        )
+        .unwrap();
+        let place = options.place;
+        assert_eq!(place.staged(&place.libdir), Path::new("tree/usr/lib/x"));
         assert_eq!(options.target.as_deref(), Some("t"));
         assert!(options.replace);
+        assert_eq!(options.library.soname(), "libcallgate.so.0");
     }
 
     #[test]
@@ -103,6 +135,11 @@ mod tests {
         assert_eq!(error("--prefix usr"), "--prefix usr: must be an absolute path");
         assert_eq!(error("--prefix /usr --libdir lib"), "--libdir lib: must be an absolute path");
         assert_eq!(error("--prefix"), "--prefix needs a value");
-        assert_eq!(error("/usr"), "unexpected argument \"/usr\"; try --help");
+        assert_eq!(error("/usr"), "/usr: no such library: libseccomp or libcallgate");
+        assert_eq!(
+            error("libseccomp libcallgate"),
+            "unexpected argument \"libcallgate\"; try --help"
+        );
+        assert_eq!(error("--perfix /usr"), "unexpected argument \"--perfix\"; try --help");
     }
 }

@@ -2,51 +2,60 @@
 
 use std::path::{Path, PathBuf};
 
+use callgate_tasks::Result;
+use callgate_tasks::c_library::Built;
 use callgate_tasks::files::read;
-use callgate_tasks::{Result, workspace};
 
-use super::build::{Built, build};
-use super::elf;
-use super::options::Options;
+use super::build::{build, headers};
+use super::library::Library;
+use super::options::{Options, Place};
 use super::pkgconfig;
 use super::place::{Content, place};
 
 /// Runs the task.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let options = Options::parse(arguments)?;
-    let headers = workspace().join("crates/callgate-seccomp/include");
-    let built = build(options.target.as_deref())?;
-    let header = read(&headers.join("seccomp.h"))?;
-    elf::check(&built.shared, &String::from_utf8_lossy(&header))?;
-    let entries = entries(&options, &built, &headers)?;
-    place(&entries, options.replace)?;
-    for (path, _) in &entries {
+    let Options { library, place, target, replace } = Options::parse(arguments)?;
+    for path in install(library, &place, target.as_deref(), &[], replace)? {
         println!("installed {}", path.display());
     }
-    if options.destdir == Path::new("/") {
+    if place.destdir == Path::new("/") {
         println!("run ldconfig to update the cache of the dynamic linker");
     }
     Ok(())
 }
 
+/// Builds a library and installs it; `flags` are for rustc. Returns the files.
+pub(crate) fn install(
+    library: &Library,
+    into: &Place,
+    target: Option<&str>,
+    flags: &[String],
+    replace: bool,
+) -> Result<Vec<PathBuf>> {
+    let built = build(library, target, flags)?;
+    let entries = entries(library, into, &built)?;
+    place(&entries, replace)?;
+    Ok(entries.into_iter().map(|(path, _)| path).collect())
+}
+
 /// The installed files, libraries first: a link is never without the file that it names.
-fn entries(options: &Options, built: &Built, headers: &Path) -> Result<Vec<(PathBuf, Content)>> {
-    let version = format!("libseccomp.so.{}", pkgconfig::VERSION);
-    let pc = pkgconfig::text(&options.prefix, &options.libdir);
+fn entries(library: &Library, place: &Place, built: &Built) -> Result<Vec<(PathBuf, Content)>> {
+    let Library { name, module, .. } = library;
+    let pc = pkgconfig::text(library, &place.prefix, &place.libdir);
     let libraries = [
-        (version.as_str(), Content::File(read(&built.shared)?, 0o755)),
-        (elf::SONAME, Content::Link(version.clone())),
-        ("libseccomp.so", Content::Link(elf::SONAME.to_owned())),
-        ("libseccomp.a", Content::File(read(&built.archive)?, 0o644)),
-        ("pkgconfig/libseccomp.pc", Content::File(pc.into_bytes(), 0o644)),
+        (library.file(), Content::File(read(&built.shared)?, 0o755)),
+        (library.soname().to_owned(), Content::Link(library.file())),
+        (format!("{name}.so"), Content::Link(library.soname().to_owned())),
+        (format!("{name}.a"), Content::File(read(&built.archive)?, 0o644)),
+        (format!("pkgconfig/{module}.pc"), Content::File(pc.into_bytes(), 0o644)),
     ];
     let mut entries: Vec<(PathBuf, Content)> = libraries
         .into_iter()
-        .map(|(name, content)| (options.staged(&options.libdir.join(name)), content))
+        .map(|(name, content)| (place.staged(&place.libdir.join(name)), content))
         .collect();
-    for name in ["seccomp.h", "seccomp-syscalls.h"] {
-        let path = options.staged(&options.prefix.join("include").join(name));
-        entries.push((path, Content::File(read(&headers.join(name))?, 0o644)));
+    for name in library.headers {
+        let path = place.staged(&place.prefix.join("include").join(name));
+        entries.push((path, Content::File(read(&headers(library).join(name))?, 0o644)));
     }
     Ok(entries)
 }

@@ -113,6 +113,17 @@ impl Apt {
 /// A line of the private sources.list: a suite of this system's Debian mirror, of which only one kind of list is
 /// downloaded.
 fn source(format: &str, lists: &str, suite: &str, arch: Option<&str>) -> Result<String> {
+    let (mirror, keyring) = mirror()?;
+    let arch = arch.map_or(String::new(), |arch| format!(" arch={arch}"));
+    let keyring = keyring.map_or(String::new(), |path| format!(" signed-by={path}"));
+    Ok(format!("{format} [target={lists}{arch}{keyring}] {mirror} {suite} main\n"))
+}
+
+/// The mirror of Debian's main archive that this system uses, and the keyring that apt checks it with.
+///
+/// # Errors
+/// If there is none, as on another distribution.
+pub fn mirror() -> Result<(String, Option<String>)> {
     let mut files = vec![PathBuf::from("/etc/apt/sources.list")];
     if let Ok(directory) = fs::read_dir("/etc/apt/sources.list.d") {
         files.extend(directory.flatten().map(|entry| entry.path()));
@@ -120,10 +131,7 @@ fn source(format: &str, lists: &str, suite: &str, arch: Option<&str>) -> Result<
     files.sort();
     let texts = files.iter().filter_map(|file| fs::read_to_string(file).ok());
     let found = texts.into_iter().find_map(|text| debian_mirror(&text));
-    let (mirror, keyring) = found.ok_or("apt's sources name no mirror of Debian")?;
-    let arch = arch.map_or(String::new(), |arch| format!(" arch={arch}"));
-    let keyring = keyring.map_or(String::new(), |path| format!(" signed-by={path}"));
-    Ok(format!("{format} [target={lists}{arch}{keyring}] {mirror} {suite} main\n"))
+    found.ok_or_else(|| "apt's sources name no mirror of Debian".to_owned())
 }
 
 /// The mirror of the main archive, and its keyring, in a sources file of either format.

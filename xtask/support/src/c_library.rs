@@ -1,48 +1,102 @@
-//! Builds this workspace's `libseccomp.so.2`.
+//! Builds the libraries for C of this workspace.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use crate::task::{Result, workspace};
 
-/// Builds `libseccomp.so` and `libseccomp.a` with the profile `library`, for this machine or another target. Returns the
-/// directory with both.
+/// A package that is a library for C.
+#[derive(Debug, Clone, Copy)]
+pub struct Library {
+    /// The package.
+    pub package: &'static str,
+    /// What Cargo calls the library, without `lib` and the extension.
+    pub cargo_name: &'static str,
+    /// What linkers of other programs write in them, such as `libseccomp.so.2`.
+    pub soname: &'static str,
+    /// A linker script of the package that orders its functions.
+    order: Option<&'static str>,
+}
+
+/// The library with the interface of libseccomp. Its build script sets the SONAME, for a plain `cargo build`.
+pub const LIBSECCOMP: Library = Library {
+    package: "callgate-seccomp",
+    cargo_name: "seccomp",
+    soname: "libseccomp.so.2",
+    order: Some("order.ld"),
+};
+
+/// The library with Callgate's own interface.
+pub const LIBCALLGATE: Library = Library {
+    package: "callgate-c",
+    cargo_name: "callgate_c",
+    soname: "libcallgate.so.0",
+    order: None,
+};
+
+/// Both forms of a library.
+#[derive(Debug)]
+pub struct Built {
+    /// The shared library.
+    pub shared: PathBuf,
+    /// The archive for static programs.
+    pub archive: PathBuf,
+}
+
+/// Builds a library with the profile `library`, for this machine or another target. `flags` for rustc replace those of the
+/// environment unless there are none.
 ///
 /// The crate types are given here because Cargo ignores `lto` if one of them is `rlib`. Without it, the archive would define
 /// thousands of symbols.
 ///
 /// # Errors
 /// If Cargo fails.
-pub fn build(target: Option<&str>) -> Result<PathBuf> {
+pub fn build(library: &Library, target: Option<&str>, flags: &[String]) -> Result<Built> {
     let root = workspace();
     let mut output = root.join("target");
-    let order = root.join("crates/callgate-seccomp/order.ld");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
         .current_dir(&root)
-        .args(["rustc", "--locked", "--package", "callgate-seccomp", "--lib"])
+        .args(["rustc", "--locked", "--package", library.package, "--lib"])
         .args(["--profile", "library", "--crate-type", "cdylib,staticlib", "--target-dir"])
         .arg(&output);
     if let Some(target) = target {
         cargo.args(["--target", target]);
         output.push(target);
     }
-    // Elsewhere, linkers may place these sections in other segments.
-    let arch = target.unwrap_or(std::env::consts::ARCH);
-    if ["x86_64", "aarch64"].iter().any(|known| arch.starts_with(known)) {
-        cargo.args(["--", "-C", &format!("link-arg=-Wl,--script={}", order.display())]);
+    if !flags.is_empty() {
+        // Separated by 0x1f, so that paths may have blanks.
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     }
+    let linker_arguments = linker_arguments(library, target);
+    cargo.arg("--").args(linker_arguments.iter().map(|word| format!("-Clink-arg=-Wl,{word}")));
     let status = cargo.status().map_err(|error| format!("cargo: {error}"))?;
     if !status.success() {
-        return Err(format!("cargo rustc --package callgate-seccomp: {status}"));
+        return Err(format!("cargo rustc --package {}: {status}", library.package));
     }
     output.push("library");
-    Ok(output)
+    let file = |extension| output.join(format!("lib{}.{extension}", library.cargo_name));
+    Ok(Built { shared: file("so"), archive: file("a") })
 }
 
-/// Builds the shared library for this machine, and returns its path.
+/// Paths are relative to the root of the tree, where Cargo starts compilers.
+fn linker_arguments(library: &Library, target: Option<&str>) -> Vec<String> {
+    let mut words = vec![format!("-soname,{}", library.soname)];
+    // Elsewhere, linkers may place these sections in other segments.
+    let arch = target.unwrap_or(std::env::consts::ARCH);
+    let knows_segments = ["x86_64", "aarch64"].iter().any(|known| arch.starts_with(known));
+    if let Some(script) = library.order.filter(|_| knows_segments) {
+        words.push(format!("--script=crates/{}/{script}", library.package));
+    }
+    words
+}
+
+/// Builds `libseccomp.so` for this machine, and returns its path.
+///
+/// # Errors
+/// If Cargo fails.
 pub fn build_shared() -> Result<PathBuf> {
-    Ok(build(None)?.join("libseccomp.so"))
+    Ok(build(&LIBSECCOMP, None, &[])?.shared)
 }
 
 #[cfg(test)]

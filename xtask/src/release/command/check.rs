@@ -1,0 +1,164 @@
+//! Installs the command from the archive and from the package, and runs it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use callgate_tasks::Result;
+use callgate_tasks::files::{make, read, run};
+
+use super::build::names;
+use crate::release::context::{Context, Machine};
+use crate::release::root::{self, lint};
+
+/// Uses what was built, as a user who has unpacked or installed it.
+pub(in crate::release) fn check(context: &Context) -> Result<()> {
+    let readme = String::from_utf8_lossy(&read(&context.root.join("README.md"))?).into_owned();
+    let first = Example::first(&readme).ok_or("README.md: has no example with callgate")?;
+    for machine in &context.machines {
+        let unpacked = unpack(context, *machine)?;
+        let program = unpacked.join("callgate");
+        let version = run(context.program(*machine, &program).arg("--version"))?;
+        expect("callgate --version", &version, &format!("callgate {}\n", context.version))?;
+        let (output, _) = names(context, *machine);
+        let package = output.join(format!("callgate_{}_{}.deb", context.version, machine.debian));
+        lint(&package)?;
+        if context.is_native(*machine) {
+            first.run(Command::new("sh").env("PATH", path_with(&unpacked)))?;
+            is_installed(&program)?;
+            check_package(context, &package, &first)?;
+        } else {
+            // An emulator installs no filters.
+            check_foreign(context, *machine, &program, &package)?;
+        }
+    }
+    Ok(())
+}
+
+/// An example of a document: a command, and what it prints.
+struct Example {
+    command: String,
+    output: String,
+}
+
+impl Example {
+    /// The first command of a document, as an installed program: a checkout runs `cargo callgate`.
+    fn first(document: &str) -> Option<Example> {
+        let mut lines = document.lines().map_while(|line| Some(line.strip_prefix("    ")));
+        let command = lines.by_ref().flatten().find_map(|line| line.strip_prefix("$ "))?;
+        let output = lines.map_while(|line| line.filter(|line| !line.starts_with("$ ")));
+        let output: String = output.map(|line| format!("{line}\n")).collect();
+        let words = command.strip_prefix("cargo ").unwrap_or(command);
+        words.starts_with("callgate ").then(|| Example { command: words.to_owned(), output })
+    }
+
+    /// Runs it with a shell; its output must be that of the document.
+    fn run(&self, shell: &mut Command) -> Result<()> {
+        let printed = run(shell.arg("-c").arg(format!("{{ {}\n}} 2>&1", self.command)))?;
+        expect(&self.command, &printed, &self.output)
+    }
+}
+
+/// The filter of a started program is really there.
+fn is_installed(program: &Path) -> Result<()> {
+    let mut grep = Command::new(program);
+    grep.args(["run", "--", "grep", "^Seccomp:", "/proc/self/status"]);
+    expect("callgate run -- grep", &run(&mut grep)?, "Seccomp:\t2\n")
+}
+
+/// Installs the package in a root directory of Debian, runs the command there, and removes it.
+fn check_package(context: &Context, package: &Path, first: &Example) -> Result<()> {
+    let root = root::debian(context, "command-root")?;
+    root.install(&[package])?;
+    run(&mut root.command(&["dpkg", "--verify", "callgate"]))?;
+    first.run(&mut root.command(&["sh"]))?;
+    for file in
+        ["usr/share/bash-completion/completions/callgate", "usr/share/doc/callgate/copyright"]
+    {
+        if !root.path.join(file).exists() {
+            return Err(format!("{file}: was not installed"));
+        }
+    }
+    run(&mut root.command(&["dpkg", "--purge", "callgate"]))?;
+    match root.path.join("usr/bin/callgate").exists()
+        || root.path.join("usr/share/doc/callgate").exists()
+    {
+        true => Err("dpkg --purge callgate: left files".to_owned()),
+        false => Ok(()),
+    }
+}
+
+/// The binaries in both files are the same, and compile the same program as one for this machine would.
+fn check_foreign(
+    context: &Context,
+    machine: Machine,
+    program: &Path,
+    package: &Path,
+) -> Result<()> {
+    let scratch = context.scratch("command-foreign")?;
+    run(Command::new("dpkg-deb").arg("--extract").arg(package).arg(&scratch))?;
+    let packaged = scratch.join("usr/bin/callgate");
+    if read(&packaged)? != read(program)? {
+        return Err(format!("{}: its binary is not that of the archive", package.display()));
+    }
+    let arguments = [
+        "compile",
+        "container-default",
+        "--arch",
+        machine.name,
+        "--emit",
+        "asm",
+        "--kernel",
+        "6.12",
+    ];
+    let emulated = run(context.program(machine, program).args(arguments))?;
+    let explained =
+        run(context.program(machine, program).args(["explain", "container-default", "socket"]))?;
+    if !explained.contains("AF_UNIX") {
+        return Err(format!("callgate explain container-default socket: printed\n{explained}"));
+    }
+    let natives: Vec<Machine> =
+        context.machines.iter().copied().filter(|one| context.is_native(*one)).collect();
+    for native in natives {
+        let own = run(Command::new(unpack(context, native)?.join("callgate")).args(arguments))?;
+        expect("callgate compile", &emulated, &own)?;
+    }
+    Ok(())
+}
+
+/// Unpacks the archive of a machine, and returns the directory in it.
+fn unpack(context: &Context, machine: Machine) -> Result<PathBuf> {
+    let (output, name) = names(context, machine);
+    let scratch = context.work.join(format!("command-unpacked-{}", machine.name));
+    make(&scratch)?;
+    let archive = output.join(format!("{name}.tar.gz"));
+    run(Command::new("tar").arg("-xf").arg(archive).arg("-C").arg(&scratch))?;
+    Ok(scratch.join(name))
+}
+
+/// `PATH` with a directory in front.
+fn path_with(directory: &Path) -> String {
+    format!("{}:{}", directory.display(), std::env::var("PATH").unwrap_or_default())
+}
+
+fn expect(command: &str, printed: &str, expected: &str) -> Result<()> {
+    match printed == expected {
+        true => Ok(()),
+        false => Err(format!("{command}: printed\n{printed}\nnot\n{expected}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_example_is_found_with_its_output() {
+        let document = "# Title\n\nText:\n\n    $ cargo callgate run -- true\n    a\n      b\n    $ ls\n    c\n";
+        let first = Example::first(document).unwrap();
+        assert_eq!(first.command, "callgate run -- true");
+        assert_eq!(first.output, "a\n  b\n");
+        let last = Example::first("    $ callgate explain x\n    a\n\nText.\n\n    b\n").unwrap();
+        assert_eq!(last.output, "a\n");
+        assert!(Example::first("    $ cargo build\n").is_none());
+    }
+}

@@ -1,0 +1,65 @@
+//! A root directory of Debian 12, in which packages are installed; and Debian's checker of packages.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use callgate_tasks::files::{make, remove, run};
+use callgate_tasks::{Result, apt};
+
+use super::context::{Context, execute};
+
+/// A root directory, which a check may change. It needs root, as `chroot` does.
+pub(super) struct Root {
+    pub(super) path: PathBuf,
+}
+
+/// A fresh root directory for one check. The first makes it with mmdebstrap, from the mirror of this system; others copy it.
+pub(super) fn debian(context: &Context, name: &str) -> Result<Root> {
+    let base = context.work.join("debian-12-base");
+    if !base.is_dir() {
+        let new = context.scratch("debian-12-base.new")?;
+        let (mirror, keyring) = apt::mirror()?;
+        let keyring = keyring.map_or(String::new(), |path| format!("[signed-by={path}] "));
+        let mut make = context.command("mmdebstrap");
+        make.args(["--quiet", "--mode=root", "--variant=apt", "bookworm"]).arg(&new);
+        execute(make.arg(format!("deb {keyring}{mirror} bookworm main")))?;
+        std::fs::rename(&new, &base).map_err(|error| format!("{}: {error}", base.display()))?;
+    }
+    let path = context.work.join(name);
+    remove(&path)?;
+    make(&context.work)?;
+    run(Command::new("cp").args(["--archive", "--reflink=auto"]).arg(&base).arg(&path))?;
+    Ok(Root { path })
+}
+
+impl Root {
+    /// A command in this root directory.
+    pub(super) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("chroot");
+        command.arg(&self.path).args(words);
+        // Programs of this system may be elsewhere.
+        command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C.UTF-8");
+        command
+    }
+
+    /// Installs packages, all at once.
+    pub(super) fn install(&self, packages: &[&Path]) -> Result<()> {
+        let inside = self.path.join("packages");
+        make(&inside)?;
+        let mut dpkg = self.command(&["dpkg", "--install"]);
+        for package in packages {
+            let name = package.file_name().unwrap_or_default();
+            std::fs::copy(package, inside.join(name))
+                .map_err(|error| format!("{}: {error}", package.display()))?;
+            dpkg.arg(Path::new("/packages").join(name));
+        }
+        run(&mut dpkg).map(drop)
+    }
+}
+
+/// Fails if a package violates Debian's policy.
+pub(super) fn lint(package: &Path) -> Result<()> {
+    let mut lintian = Command::new("lintian");
+    lintian.args(["--allow-root", "--fail-on", "error,warning", "--tag-display-limit=0"]);
+    execute(lintian.arg(package))
+}
