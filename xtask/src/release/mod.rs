@@ -8,6 +8,7 @@ mod c;
 mod command;
 mod context;
 mod debian;
+mod drop_in;
 mod image;
 mod manifest;
 mod notices;

@@ -1,7 +1,7 @@
 //! What a release consists of.
 
 pub(super) use super::part::{Artefact, Part};
-use super::{c, command, image};
+use super::{c, command, drop_in, image};
 
 /// All parts, in the order in which they are built: an image contains the binary of the command.
 pub(super) const PARTS: &[Part] = &[
@@ -22,5 +22,11 @@ pub(super) const PARTS: &[Part] = &[
         summary: "libcallgate for C and C++: archives, Debian packages",
         build: c::build,
         check: c::check,
+    },
+    Part {
+        name: "drop-in",
+        summary: "libseccomp.so.2 in place of libseccomp: Debian packages",
+        build: drop_in::build,
+        check: drop_in::check,
     },
 ];
