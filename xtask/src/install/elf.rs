@@ -1,4 +1,5 @@
-//! Checks a shared library: its SONAME, its size, and that it defines exactly the functions of the header.
+//! Checks a shared library: its SONAME, its size, that it defines exactly the functions of the header, and that the dynamic linker
+//! can write-protect all that it must not change.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,9 +17,13 @@ pub(super) fn check(library: &Library, file: &Path, header: &str) -> Result<()> 
     if size > library.max_size {
         return Err(format!("{name}: has {size} bytes, more than {}", library.max_size));
     }
-    let (soname, expected) = (soname(&readelf(file, "--dynamic")?), library.soname());
+    let dynamic = readelf(file, "--dynamic")?;
+    let (soname, expected) = (soname(&dynamic), library.soname());
     if soname.as_deref() != Some(expected) {
         return Err(format!("{name}: its SONAME is {soname:?}, not {expected}"));
+    }
+    if let Some(weakness) = weakness(&dynamic, &readelf(file, "--program-headers")?) {
+        return Err(format!("{name}: {weakness}"));
     }
     let symbols = defined(&readelf(file, "--dyn-syms")?);
     let functions = declared(header, library.prefix);
@@ -52,6 +57,29 @@ fn newest_glibc(table: &str) -> Option<(u32, u32)> {
         Some((major.parse().ok()?, minor.parse().ok()?))
     });
     versions.max()
+}
+
+/// Why the dynamic linker cannot write-protect all of a library, from the outputs of `readelf --dynamic` and
+/// `--program-headers`.
+fn weakness(dynamic: &str, headers: &str) -> Option<&'static str> {
+    let has_flag = |tag: &str, flag: &str| {
+        dynamic.lines().any(|line| line.contains(tag) && line.contains(flag))
+    };
+    let writable_code = headers.lines().any(|line| {
+        let is_segment = line.contains(" LOAD ") || line.contains("GNU_STACK");
+        is_segment && line.contains("RWE")
+    });
+    if has_flag("(TEXTREL)", "") || has_flag("(FLAGS)", "TEXTREL") {
+        Some("has relocations in its code (TEXTREL)")
+    } else if writable_code {
+        Some("has a segment that can be written and executed, or needs such a stack")
+    } else if !headers.contains("GNU_RELRO") {
+        Some("has no GNU_RELRO segment; link it with -z relro")
+    } else if !has_flag("(FLAGS)", "BIND_NOW") && !has_flag("(FLAGS_1)", "NOW") {
+        Some("binds symbols when they are called first; link it with -z now")
+    } else {
+        None
+    }
 }
 
 /// The functions that a C header declares: identifiers with the prefix before a parenthesis.
@@ -121,6 +149,21 @@ Symbol table '.dynsym' contains 5 entries:
      4: 0000000000012360     8 OBJECT  GLOBAL DEFAULT   21 other@@V1
 ";
         assert_eq!(defined(table), set(&["other", "seccomp_init"]));
+    }
+
+    #[test]
+    fn what_can_be_written_is_refused() {
+        let now =
+            " 0x000000000000001e (FLAGS)  BIND_NOW\n 0x000000006ffffffb (FLAGS_1)  Flags: NOW\n";
+        let headers = "  LOAD  0x000000 0x0 0x0 0x1000 0x1000 R E 0x1000\n  GNU_STACK 0x0 0x0 0x0 0x0 0x0 RW  0x0\n  \
+                       GNU_RELRO 0x2000 0x2000 0x2000 0x10 0x10 R   0x1\n";
+        assert_eq!(weakness(now, headers), None);
+        let lazy = " 0x000000006ffffffb (FLAGS_1)  Flags: NODELETE\n";
+        assert!(weakness(lazy, headers).is_some());
+        assert!(weakness(&format!("{now} 0x16 (TEXTREL)  0x0\n"), headers).is_some());
+        assert!(weakness(now, &headers.replace("GNU_RELRO", "GNU_OTHER")).is_some());
+        assert!(weakness(now, &headers.replace("RW ", "RWE")).is_some());
+        assert!(weakness(now, &headers.replace("R E", "RWE")).is_some());
     }
 
     #[test]

@@ -1,0 +1,16 @@
+//! Part `drop-in`: our `libseccomp.so.2` as Debian packages.
+//!
+//! `libseccomp2-callgate` has the library in a directory of its own, where one program at a time finds it.
+//! `libseccomp2-callgate-default` puts it in place of the library of `libseccomp2`, which stays installed: its file is
+//! diverted, and comes back when the package is removed. [docs/drop-in.md](../../../../docs/drop-in.md) is for those who
+//! install them.
+//!
+//! `check.sh` installs, uses, upgrades and removes them in a root directory of Debian 12.
+
+mod build;
+mod check;
+mod library;
+mod packages;
+
+pub(super) use build::build;
+pub(super) use check::check;
