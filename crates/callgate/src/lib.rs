@@ -106,6 +106,7 @@ pub use optimize::optimize;
 pub use stack::merge;
 
 /// The examples in Rust of the page for authors of programs.
-#[cfg(all(doctest, target_os = "linux"))]
+#[cfg(doctest)]
+#[cfg(target_os = "linux")]
 #[doc = include_str!("../../../docs/program.md")]
 struct ProgramPage;

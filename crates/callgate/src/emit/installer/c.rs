@@ -1,6 +1,6 @@
 //! Functions that install a filter in C and C++.
 
-use super::{Installed, Manner, before, is_recent};
+use super::manner::{Installed, Manner, before, is_recent};
 use crate::emit::names::Names;
 
 /// A C file with an installer, which may be included several times.

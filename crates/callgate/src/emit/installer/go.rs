@@ -1,6 +1,6 @@
 //! Functions that install a filter in Go.
 
-use super::{Installed, Manner, before, is_recent};
+use super::manner::{Installed, Manner, before, is_recent};
 use crate::emit::names::Names;
 
 pub(super) fn functions(names: &Names, manner: Manner, installed: &Installed<'_>) -> String {

@@ -1,6 +1,6 @@
 //! Functions that install a filter in Rust.
 
-use super::{Installed, Manner, before};
+use super::manner::{Installed, Manner, before};
 use crate::emit::names::Names;
 
 pub(super) fn functions(names: &Names, manner: Manner, installed: &Installed<'_>) -> String {
