@@ -200,7 +200,8 @@ impl fmt::Debug for SourceError {
 
 impl std::error::Error for SourceError {}
 
-#[cfg(test)]
+// WebAssembly has no syscalls, and so no machine.
+#[cfg(all(test, not(target_family = "wasm")))]
 mod tests {
     use super::*;
     use crate::SyscallTable;
