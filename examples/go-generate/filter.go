@@ -32,9 +32,9 @@ var sandboxAmd64Template = [28]unix.SockFilter{
 	{Code: 0x45, Jt: 6, Jf: 5, K: 0xc3},        // 19: true: ERRNO(EPERM), false: ALLOW
 	{Code: 0x35, Jt: 0, Jf: 4, K: 0xbb},        // 20: readahead, false: ALLOW
 	{Code: 0x15, Jt: 3, Jf: 4, K: 0xca},        // 21: futex, true: ALLOW, false: ERRNO(EPERM)
-	{Code: 0x35, Jt: 1, Jf: 0, K: 0xeb},        // 22: utimes
-	{Code: 0x15, Jt: 2, Jf: 1, K: 0xe8},        // 23: epoll_wait, true: ERRNO(EPERM), false: ALLOW
-	{Code: 0x15, Jt: 0, Jf: 1, K: 0x119},       // 24: epoll_pwait, true: ALLOW, false: ERRNO(EPERM)
+	{Code: 0x35, Jt: 0, Jf: 1, K: 0xeb},        // 22: utimes
+	{Code: 0x15, Jt: 1, Jf: 2, K: 0x119},       // 23: epoll_pwait, true: ALLOW, false: ERRNO(EPERM)
+	{Code: 0x15, Jt: 1, Jf: 0, K: 0xe8},        // 24: epoll_wait, true: ERRNO(EPERM), false: ALLOW
 	{Code: 0x06, Jt: 0, Jf: 0, K: 0x7fff0000},  // 25: ALLOW
 	{Code: 0x06, Jt: 0, Jf: 0, K: 0x50001},     // 26: ERRNO(EPERM)
 	{Code: 0x06, Jt: 0, Jf: 0, K: 0x0},         // 27: KILL_THREAD
@@ -50,32 +50,32 @@ func sandboxAmd64For(controller_fd uint32) []unix.SockFilter {
 // 27 instructions.
 var sandboxArm64Template = [27]unix.SockFilter{
 	{Code: 0x20, Jt: 0, Jf: 0, K: 0x4},         // 0: arch
-	{Code: 0x15, Jt: 0, Jf: 24, K: 0xc00000b7}, // 1: aarch64, false: KILL_THREAD
+	{Code: 0x15, Jt: 0, Jf: 22, K: 0xc00000b7}, // 1: aarch64, false: KILL_THREAD
 	{Code: 0x20, Jt: 0, Jf: 0, K: 0x0},         // 2: nr
 	{Code: 0x35, Jt: 13, Jf: 0, K: 0x88},       // 3: rt_sigpending
 	{Code: 0x35, Jt: 0, Jf: 5, K: 0x5f},        // 4: waitid
 	{Code: 0x35, Jt: 0, Jf: 1, K: 0x83},        // 5: tgkill
-	{Code: 0x15, Jt: 18, Jf: 17, K: 0x85},      // 6: rt_sigsuspend, true: ERRNO(EPERM), false: ALLOW
-	{Code: 0x15, Jt: 16, Jf: 0, K: 0x62},       // 7: futex, true: ALLOW
-	{Code: 0x15, Jt: 15, Jf: 0, K: 0x65},       // 8: nanosleep, true: ALLOW
-	{Code: 0x15, Jt: 14, Jf: 15, K: 0x7c},      // 9: sched_yield, true: ALLOW, false: ERRNO(EPERM)
+	{Code: 0x15, Jt: 18, Jf: 19, K: 0x85},      // 6: rt_sigsuspend, true: ERRNO(EPERM), false: ALLOW
+	{Code: 0x15, Jt: 18, Jf: 0, K: 0x62},       // 7: futex, true: ALLOW
+	{Code: 0x15, Jt: 17, Jf: 0, K: 0x65},       // 8: nanosleep, true: ALLOW
+	{Code: 0x15, Jt: 16, Jf: 15, K: 0x7c},      // 9: sched_yield, true: ALLOW, false: ERRNO(EPERM)
 	{Code: 0x35, Jt: 0, Jf: 5, K: 0x17},        // 10: dup
-	{Code: 0x35, Jt: 12, Jf: 0, K: 0x5d},       // 11: exit, true: ALLOW
-	{Code: 0x15, Jt: 11, Jf: 0, K: 0x3f},       // 12: read, true: ALLOW
+	{Code: 0x35, Jt: 14, Jf: 0, K: 0x5d},       // 11: exit, true: ALLOW
+	{Code: 0x15, Jt: 13, Jf: 0, K: 0x3f},       // 12: read, true: ALLOW
 	{Code: 0x15, Jt: 0, Jf: 11, K: 0x40},       // 13: write, false: ERRNO(EPERM)
 	{Code: 0x20, Jt: 0, Jf: 0, K: 0x10},        // 14: args[0].low: write(fd)
-	{Code: 0x15, Jt: 8, Jf: 9, K: 0x0},         // 15: $controller_fd, true: ALLOW, false: ERRNO(EPERM)
-	{Code: 0x35, Jt: 7, Jf: 8, K: 0x15},        // 16: epoll_ctl, true: ALLOW, false: ERRNO(EPERM)
+	{Code: 0x15, Jt: 10, Jf: 9, K: 0x0},        // 15: $controller_fd, true: ALLOW, false: ERRNO(EPERM)
+	{Code: 0x35, Jt: 9, Jf: 8, K: 0x15},        // 16: epoll_ctl, true: ALLOW, false: ERRNO(EPERM)
 	{Code: 0x35, Jt: 4, Jf: 0, K: 0xdc},        // 17: clone
-	{Code: 0x15, Jt: 5, Jf: 0, K: 0x8b},        // 18: rt_sigreturn, true: ALLOW
-	{Code: 0x15, Jt: 4, Jf: 0, K: 0xac},        // 19: getpid, true: ALLOW
-	{Code: 0x15, Jt: 3, Jf: 0, K: 0xb2},        // 20: gettid, true: ALLOW
-	{Code: 0x15, Jt: 2, Jf: 3, K: 0xd7},        // 21: munmap, true: ALLOW, false: ERRNO(EPERM)
-	{Code: 0x15, Jt: 1, Jf: 0, K: 0xe9},        // 22: madvise, true: ALLOW
-	{Code: 0x45, Jt: 1, Jf: 0, K: 0xffffff21},  // 23: true: ERRNO(EPERM), false: ALLOW
-	{Code: 0x06, Jt: 0, Jf: 0, K: 0x7fff0000},  // 24: ALLOW
+	{Code: 0x15, Jt: 7, Jf: 0, K: 0x8b},        // 18: rt_sigreturn, true: ALLOW
+	{Code: 0x15, Jt: 6, Jf: 0, K: 0xac},        // 19: getpid, true: ALLOW
+	{Code: 0x15, Jt: 5, Jf: 0, K: 0xb2},        // 20: gettid, true: ALLOW
+	{Code: 0x15, Jt: 4, Jf: 3, K: 0xd7},        // 21: munmap, true: ALLOW, false: ERRNO(EPERM)
+	{Code: 0x15, Jt: 3, Jf: 0, K: 0xe9},        // 22: madvise, true: ALLOW
+	{Code: 0x45, Jt: 1, Jf: 2, K: 0xffffff21},  // 23: true: ERRNO(EPERM), false: ALLOW
+	{Code: 0x06, Jt: 0, Jf: 0, K: 0x0},         // 24: KILL_THREAD
 	{Code: 0x06, Jt: 0, Jf: 0, K: 0x50001},     // 25: ERRNO(EPERM)
-	{Code: 0x06, Jt: 0, Jf: 0, K: 0x0},         // 26: KILL_THREAD
+	{Code: 0x06, Jt: 0, Jf: 0, K: 0x7fff0000},  // 26: ALLOW
 }
 
 // sandboxArm64For returns the program for these values of its variables.
@@ -100,22 +100,42 @@ func sandboxFor(controller_fd uint32) []unix.SockFilter {
 	}
 }
 
-// installSandbox installs the filter in all threads of the process, and sets no_new_privs.
-func installSandbox(controller_fd uint32) error {
+// installSandboxWith installs the filter with flags of seccomp(2). It sets no_new_privs first unless this is false:
+// then the thread must have it, or CAP_SYS_ADMIN (EACCES).
+// EINVAL: SECCOMP_FILTER_FLAG_NEW_LISTENER, whose result would be lost.
+func installSandboxWith(flags uintptr, noNewPrivs bool, controller_fd uint32) error {
+	if flags&unix.SECCOMP_FILTER_FLAG_NEW_LISTENER != 0 {
+		return unix.EINVAL
+	}
 	insns := sandboxFor(controller_fd)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
+	if noNewPrivs {
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return err
+		}
 	}
 	program := unix.SockFprog{Len: uint16(len(insns)), Filter: &insns[0]}
-	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
-		unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+	result, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags,
+		uintptr(unsafe.Pointer(&program)))
 	if errno != 0 {
 		return errno
 	}
-	if thread != 0 {
-		return fmt.Errorf("thread %d has filters of its own: %w", thread, unix.ESRCH)
+	if result != 0 {
+		return fmt.Errorf("thread %d has filters of its own: %w", result, unix.ESRCH)
 	}
 	return nil
+}
+
+// installSandbox installs the filter in all threads of the process.
+// ESRCH: a thread has filters of its own.
+func installSandbox(controller_fd uint32) error {
+	return installSandboxWith(unix.SECCOMP_FILTER_FLAG_TSYNC, true, controller_fd)
+}
+
+// installSandboxInThread installs the filter in the thread of the calling goroutine. The goroutine
+// stays locked to the thread: others do not run there, and the thread ends with the goroutine.
+func installSandboxInThread(controller_fd uint32) error {
+	runtime.LockOSThread()
+	return installSandboxWith(0, true, controller_fd)
 }

@@ -94,7 +94,9 @@ impl Policy {
     }
 
     /// Whether there are functions that install the filter: `install_NAME` in all threads of the process,
-    /// `install_NAME_in_thread` in the calling one; by default, there are none.
+    /// `install_NAME_in_thread` in the calling one, `install_NAME_with` with other flags or without `no_new_privs`. Those of a
+    /// filter that notifies a listener return it, and their names begin with `install_NAME_listener`. By default, there are
+    /// none.
     #[must_use]
     pub fn installer(mut self, installer: bool) -> Policy {
         self.installer = installer;

@@ -35,33 +35,44 @@ long syscall(long number, ...);
 #endif
 
 /*
- * Sets no_new_privs and installs a program for the calling thread and what it
- * starts later, with SECCOMP_FILTER_FLAG_TSYNC for all threads of the process.
+ * Installs a program with flags of seccomp(2): for the calling thread and what
+ * it starts later, with SECCOMP_FILTER_FLAG_TSYNC for all threads of the process.
+ *
+ * Sets no_new_privs first, unless `no_new_privs` is 0: then the thread must have
+ * it, or CAP_SYS_ADMIN in its user namespace.
+ *
+ * `listener` is NULL, or it is set to the descriptor that receives the syscalls
+ * with the verdict SECCOMP_RET_USER_NOTIF (seccomp_unotify(2)), or to -1 after an
+ * error.
+ *
  * Returns 0, or -1 with errno:
  *
- *	ENOTSUP	the program notifies a listener (SECCOMP_RET_USER_NOTIF): install
- *		it with seccomp(2) and SECCOMP_FILTER_FLAG_NEW_LISTENER, which
- *		returns the listener; without one the syscalls fail with ENOSYS
- *	EINVAL	the program or a flag is not valid, or the kernel has no filters
+ *	ENOTSUP	the program notifies a listener, and `listener` is NULL: the
+ *		syscalls would fail with ENOSYS
+ *	EINVAL	the program or a flag is not valid, or the kernel has no filters;
+ *		SECCOMP_FILTER_FLAG_NEW_LISTENER (8), which `listener` is for
+ *	EACCES	`no_new_privs` is 0, and the thread has no CAP_SYS_ADMIN
+ *	EBUSY	another filter of the thread has a listener
  *	ENOSYS	the kernel is older than 3.17
  *	ENOMEM	the filters of the thread are too long together
  *	ESRCH	TSYNC: a thread has filters of its own; no thread got this one
- *
- * SECCOMP_FILTER_FLAG_NEW_LISTENER (8) is EINVAL, because its result would be
- * lost.
  */
-static inline int callgate_install_array(const struct sock_fprog *program, unsigned int flags)
+static inline int callgate_install_array_with(const struct sock_fprog *program, unsigned int flags,
+					      int no_new_privs, int *listener)
 {
-	const unsigned int new_listener = 1U << 3;
+	/* SECCOMP_FILTER_FLAG_NEW_LISTENER and _TSYNC_ESRCH, which older headers lack. */
+	const unsigned int new_listener = 1U << 3, tsync_esrch = 1U << 4;
 	const unsigned int user_notif = 0x7fc00000U;
 	unsigned short at;
 	long result;
 
-	if (!program || !program->filter || (flags & new_listener) != 0) {
+	if (listener)
+		*listener = -1;
+	if (!program || !program->filter || program->len == 0 || (flags & new_listener) != 0) {
 		errno = EINVAL;
 		return -1;
 	}
-	for (at = 0; at < program->len; at++) {
+	for (at = 0; at < program->len && !listener; at++) {
 		const struct sock_filter *insn = &program->filter[at];
 
 		if (insn->code == (BPF_RET | BPF_K) && (insn->k & 0xffff0000U) == user_notif) {
@@ -69,28 +80,56 @@ static inline int callgate_install_array(const struct sock_fprog *program, unsig
 			return -1;
 		}
 	}
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) != 0)
+	if (listener)
+		flags |= new_listener;
+	/* The result cannot be both a descriptor and the ID of a thread. */
+	if (listener && (flags & SECCOMP_FILTER_FLAG_TSYNC) != 0)
+		flags |= tsync_esrch;
+	if (no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) != 0)
 		return -1;
 	result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
+	if (result >= 0 && listener) {
+		*listener = (int)result;
+		return 0;
+	}
 	if (result > 0)
 		errno = ESRCH;
 	return result == 0 ? 0 : -1;
 }
 
-/* The same for so many instructions. */
-static inline int callgate_install_instructions(const struct sock_filter *instructions,
-						size_t count, unsigned int flags)
+/* The same with no_new_privs and without a listener. */
+static inline int callgate_install_array(const struct sock_fprog *program, unsigned int flags)
+{
+	return callgate_install_array_with(program, flags, 1, NULL);
+}
+
+/* The program of an array with this many instructions; empty, and so refused, if there are too many. */
+static inline struct sock_fprog callgate_program_of(const struct sock_filter *instructions,
+						    size_t count)
 {
 	struct sock_fprog program;
 
-	if (count > BPF_MAXINSNS) {
-		errno = EINVAL;
-		return -1;
-	}
-	program.len = (unsigned short)count;
+	program.len = count > BPF_MAXINSNS ? 0 : (unsigned short)count;
 	/* The kernel does not change the program. */
 	program.filter = (struct sock_filter *)instructions;
-	return callgate_install_array(&program, flags);
+	return program;
+}
+
+/* Installs this many instructions, as callgate_install_array_with. */
+static inline int callgate_install_instructions_with(const struct sock_filter *instructions,
+						     size_t count, unsigned int flags,
+						     int no_new_privs, int *listener)
+{
+	struct sock_fprog program = callgate_program_of(instructions, count);
+
+	return callgate_install_array_with(&program, flags, no_new_privs, listener);
+}
+
+/* The same with no_new_privs and without a listener. */
+static inline int callgate_install_instructions(const struct sock_filter *instructions,
+						size_t count, unsigned int flags)
+{
+	return callgate_install_instructions_with(instructions, count, flags, 1, NULL);
 }
 
 #endif

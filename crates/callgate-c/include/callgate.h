@@ -3,21 +3,20 @@
  * Callgate: compiles any description of a seccomp filter to a BPF program that
  * is proved equal to it, and explains, compares and installs filters.
  *
- *	callgate_source *source;
- *	callgate_program *program = NULL;
+ *	callgate_program *program;
  *	callgate_error *error;
  *	int status;
  *
- *	status = callgate_source_text(text, length, &source, &error);
- *	if (status == CALLGATE_OK)
- *		status = callgate_compile(source, NULL, &program, &error);
+ *	status = callgate_compile_text(text, strlen(text), &program, &error);
  *	if (status == CALLGATE_OK)
  *		status = callgate_install(program, 0, &error);
  *	if (status != CALLGATE_OK)
  *		fprintf(stderr, "%s\n", callgate_error_text(error));
  *	callgate_error_free(error);
  *	callgate_program_free(program);
- *	callgate_source_free(source);
+ *
+ * With a callgate_source, a policy is read in other ways: with a name for its
+ * messages, included files, values of variables, for another machine.
  *
  * Results. Most functions return CALLGATE_OK or another status. If one fails,
  * it sets *error to an object that callgate_error_free frees, and the object
@@ -244,6 +243,14 @@ void callgate_options_free(callgate_options *options);
  */
 
 /*
+ * Compiles a policy or a program as text with the defaults: for the architecture
+ * of this process and the running kernel. As callgate_source_text and
+ * callgate_compile.
+ */
+CALLGATE_CHECKED int callgate_compile_text(const char *text, size_t length,
+					   callgate_program **program, callgate_error **error);
+
+/*
  * Compiles a source, and proves that the program does exactly what the source
  * says. A program is compiled from its meaning, which optimizes it. `options`
  * may be NULL.
@@ -286,15 +293,31 @@ CALLGATE_CHECKED int callgate_simulate(const callgate_program *program,
  *
  * and the flags of the source are added. If a thread has another filter, TSYNC
  * fails with ESRCH. After an error, no filter is installed, but no_new_privs may
- * be set. A program that notifies a listener is refused: without one, the kernel
- * would fail the syscalls with ENOSYS. Give its instructions to seccomp(2) with
- * SECCOMP_FILTER_FLAG_NEW_LISTENER.
+ * be set. A program that notifies a listener is refused (ENOTSUP): without one,
+ * the kernel would fail the syscalls with ENOSYS.
  *
  * A program for other architectures than that of the process is refused: it
  * would kill the process.
  */
 CALLGATE_CHECKED int callgate_install(const callgate_program *program, uint32_t flags,
 				      callgate_error **error);
+
+/*
+ * The same with choices. Without `no_new_privs`, the thread must have it already,
+ * or CAP_SYS_ADMIN in its user namespace (EACCES): for container runtimes.
+ *
+ * If `listener` is not NULL, it is set to a descriptor that receives the syscalls
+ * with the verdict SECCOMP_RET_USER_NOTIF (seccomp_unotify(2)); after an error, to
+ * -1. A program that never notifies is refused. The descriptor is closed on
+ * execve(2). With a listener, the flag
+ *
+ *	SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+ *
+ * is allowed, too. A thread has at most one filter with a listener (EBUSY).
+ */
+CALLGATE_CHECKED int callgate_install_with(const callgate_program *program, uint32_t flags,
+					   bool no_new_privs, int *listener,
+					   callgate_error **error);
 
 void callgate_program_free(callgate_program *program);
 

@@ -62,10 +62,8 @@ impl Failure {
 
     /// The object for C.
     pub(crate) fn into_error(self) -> Error {
-        let mut text = String::new();
-        for message in &self.messages {
-            text += &line(message);
-        }
+        let lines: Vec<String> = self.messages.iter().map(Message::to_string).collect();
+        let text = lines.join("\n");
         Error { errno: self.errno, text: c_text(text.trim_end()), list: List::new(self.messages) }
     }
 }
@@ -79,20 +77,6 @@ pub(crate) fn warned<T>(
         Ok(made) => Ok((made, warnings)),
         Err(errors) => Err(Failure::source(warnings, errors)),
     }
-}
-
-/// A message as a line, with its help in the next one.
-fn line(message: &Message) -> String {
-    let Diagnostic { severity, position, message: text, help, advice: _, topic: _ } =
-        &message.diagnostic;
-    let source = message.source.as_deref().unwrap_or("callgate");
-    let place = position.map_or(String::new(), |at| format!(":{}:{}", at.line, at.column));
-    let severity = match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    };
-    let help = if help.is_empty() { String::new() } else { format!("  help: {help}\n") };
-    format!("{source}{place}: {severity}: {text}\n{help}")
 }
 
 /// A text for C. A zero byte would end it, so it becomes the replacement character.

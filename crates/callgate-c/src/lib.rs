@@ -8,6 +8,7 @@
 //! | `error` | errors, diagnostics and status codes |
 //! | `program` | compiled programs and templates as C reads them |
 //! | `source` | sources and their limits |
+//! | `wording` | advice about sources in the words of the functions |
 //!
 //! # Invariants
 //!
@@ -19,3 +20,4 @@ pub mod abi;
 mod error;
 mod program;
 mod source;
+mod wording;

@@ -1,12 +1,14 @@
 //! Compiled programs and templates as C reads them.
 
 use std::ffi::{CString, c_char};
+use std::os::fd::OwnedFd;
 
 use callgate::Proved;
 use callgate::{Arch, SeccompData, Verdict};
 use callgate_bpf::{FilterFlags, values_by_name};
 use callgate_core::RawInsn;
 use callgate_core::template::Template;
+use callgate_linux::Installer;
 use callgate_requests::programs::Made;
 use callgate_requests::source::Messages;
 
@@ -51,18 +53,30 @@ impl CProgram {
     }
 
     /// Installs it, with these flags and those of the source.
-    pub(crate) fn install(&self, flags: u32) -> Result<()> {
+    pub(crate) fn install(&self, flags: u32, no_new_privs: bool) -> Result<()> {
+        let installer = self.installer(flags, no_new_privs)?;
+        installer.install(&self.made.program).map_err(|error| Failure::install(&error))
+    }
+
+    /// The same with a listener.
+    pub(crate) fn install_with_listener(&self, flags: u32, no_new_privs: bool) -> Result<OwnedFd> {
+        let installer = self.installer(flags, no_new_privs)?;
+        let listener = installer.install_with_listener(&self.made.program);
+        listener.map(OwnedFd::from).map_err(|error| Failure::install(&error))
+    }
+
+    fn installer(&self, flags: u32, no_new_privs: bool) -> Result<Installer> {
         let mut all = self.made.flags;
         let mut unknown = flags;
-        for flag in [FilterFlags::TSYNC, FilterFlags::LOG, FilterFlags::SPEC_ALLOW] {
+        for flag in KNOWN {
             if flags & flag.bits() != 0 {
                 all |= flag;
             }
             unknown &= !flag.bits();
         }
         if unknown != 0 {
-            let message = format!("callgate_install does not take the flags {unknown:#x}");
-            let help = "for a listener, pass callgate_program_instructions to seccomp(2)";
+            let message = format!("the flags {unknown:#x} are not for installing a program");
+            let help = "give the pointer to a listener to callgate_install_with for SECCOMP_FILTER_FLAG_NEW_LISTENER";
             return Err(Failure::argument(message, help));
         }
         // Such a program would kill the process at its next syscall.
@@ -72,9 +86,17 @@ impl CProgram {
             let message = format!("the filter is for {names}, but this process is for {native}");
             return Err(Failure::argument(message, "compile the source for this machine"));
         }
-        callgate_linux::install(&self.made.program, all).map_err(|error| Failure::install(&error))
+        Ok(Installer::new().flags(all).no_new_privs(no_new_privs))
     }
 }
+
+/// The flags of `callgate_install`.
+const KNOWN: [FilterFlags; 4] = [
+    FilterFlags::TSYNC,
+    FilterFlags::LOG,
+    FilterFlags::SPEC_ALLOW,
+    FilterFlags::WAIT_KILLABLE_RECV,
+];
 
 /// `callgate_variable`. The name belongs to the template.
 #[repr(C)]

@@ -8,6 +8,7 @@ use callgate_requests::source::{Reading, SourceContent, SourceText};
 use callgate_requests::{MAX_REQUEST, MAX_SOURCES};
 
 use crate::error::{Failure, Result};
+use crate::wording::WORDING;
 
 /// `callgate_source`.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ impl Source {
         })?;
         let mut reading = Reading::new(machine);
         reading.kernel = running_kernel();
-        Ok(Source { text: SourceText::new(content, reading) })
+        Ok(Source { text: SourceText { wording: WORDING, ..SourceText::new(content, reading) } })
     }
 
     /// A copy for an operation on several sources, with this name if it has none.

@@ -19,6 +19,7 @@ callgate_testing::tests![
     the_emitted_installer_agrees_with_the_header,
     the_example_of_the_documentation_runs,
     the_library_exports_what_the_header_declares,
+    the_program_of_the_page_for_authors_runs,
 ];
 
 const FLAGS: &[&str] = &["-Wall", "-Wextra", "-Werror", "-pedantic", "-pthread"];
@@ -133,13 +134,21 @@ fn memory_is_used_correctly() -> TestResult {
 fn the_emitted_installer_agrees_with_the_header() -> TestResult {
     needs_program(Need::Tool, "cc")?;
     let native = Arch::native().unwrap();
-    let policy = "ERRNO(33) { fchmod { fd == $fd } } DEFAULT ALLOW".to_owned();
-    let source = SourceText::new(SourceContent::Text(policy), Reading::new(native));
-    let made = programs::template(&source, &Compiling::default(), &mut Messages::new()).unwrap();
-    let options = SourceOptions { installer: true, ..SourceOptions::new(Language::C) };
     let directory = directory("installer");
-    fs::write(directory.join("emitted.h"), template_source(&made.program, &options).unwrap())
-        .unwrap();
+    for (name, file, policy) in [
+        ("filter", "emitted.h", "ERRNO(33) { fchmod { fd == $fd } } DEFAULT ALLOW"),
+        ("notifying", "notifying.h", "USER_NOTIF { fchmod { fd == $fd } } DEFAULT ALLOW"),
+    ] {
+        let source = SourceText::new(SourceContent::Text(policy.to_owned()), Reading::new(native));
+        let made = programs::template(&source, &Compiling::default(), &mut Messages::new());
+        let options = SourceOptions {
+            name: Some(name.to_owned()),
+            installer: true,
+            ..SourceOptions::new(Language::C)
+        };
+        let text = template_source(&made.unwrap().program, &options).unwrap();
+        fs::write(directory.join(file), text).unwrap();
+    }
     let program = build("cc", &["-std=c11"], &own("tests/c/installer.c"), &directory);
     assert_eq!(run(&program, &[]), "all is well\n");
     Ok(())
@@ -172,6 +181,20 @@ fn the_example_of_the_documentation_runs() -> TestResult {
     assert!(!output.status.success());
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(block(&document, "<!-- message -->").ends_with(&message), "{message}");
+    Ok(())
+}
+
+/// The program in C of the page for authors of programs: the next block of code in C after its mark.
+fn the_program_of_the_page_for_authors_runs() -> TestResult {
+    needs_program(Need::Tool, "cc")?;
+    let document = fs::read_to_string(own("../../docs/program.md")).unwrap();
+    let (_, rest) = document.split_once("<!-- c -->\n```c\n").unwrap();
+    let (text, _) = rest.split_once("```\n").unwrap();
+    let directory = directory("page");
+    let source = directory.join("page.c");
+    fs::write(&source, text).unwrap();
+    let program = build("cc", &["-std=gnu11"], &source, &directory);
+    assert_eq!(run(&program, &[]), "allowed\n");
     Ok(())
 }
 

@@ -24,7 +24,7 @@ use proc_macro::TokenStream;
 /// | option | meaning |
 /// |---|---|
 /// | `name = "NAME"` | the name of the items; by default, that of the file |
-/// | `installer` | also functions that install the filter: `install_NAME` in all threads of the process, `install_NAME_in_thread` in the calling one |
+/// | `installer` | also functions that install the filter: `install_NAME` in all threads of the process, `install_NAME_in_thread` in the calling one, `install_NAME_with` with other flags or without `no_new_privs`; for a filter that notifies, `install_NAME_listener`, …, which return the listener |
 /// | `arches = ["ARCH", …]` | the architectures of the filter; by default, only that of the target |
 /// | `format = "FORMAT"` | such as `kafel` or `docker`; by default, the extension decides |
 /// | `part = "NAME"` | the thread of a document of Firecracker, or the resource of Kubernetes |

@@ -15,8 +15,9 @@
 //! # }
 //! ```
 //!
-//! `callgate_linux::install(&program, FilterFlags::NONE)?`, from the crate `callgate-linux`, installs the program. This
-//! crate itself does no I/O and contains no `unsafe` code.
+//! `callgate_linux::install(&program, FilterFlags::NONE)?`, from the crate `callgate-linux`, installs the program; its
+//! `Installer` has the choices: all threads, a listener, without `no_new_privs`. This crate itself does no I/O and contains
+//! no `unsafe` code.
 //!
 //! # Meaning of the example
 //!
@@ -38,7 +39,8 @@
 //! | merge several filters into one program | [`stack`], [`merge`] |
 //! | compile rules about io_uring requests | [`compile::compile_requests`] |
 //! | what a syscall is for, and whether it is dangerous | [`purposes`] |
-//! | read a profile or a program in any form | `callgate::source`, with the feature `sources` or `yaml` |
+//! | compile a policy that is a text | `callgate::source::compile`, with the feature `sources` or `yaml` |
+//! | read a profile or a program in any form | `callgate::source`, with the same |
 //! | convert a filter to a policy language | `callgate::convert`, with the feature `sources` or `yaml` |
 //! | look for mistakes in a filter | `callgate::lint`, with the feature `sources` or `yaml` |
 //!
@@ -96,9 +98,15 @@ pub use compile::{Compiled, Options, Stats, compile, compile_template};
 pub use description::{Description, diff};
 pub use error::{BuildError, Error, ErrorKind, Result};
 pub use filter::{
-    Arches, Arg, ArgRef, ArgValue, Comparand, Expr, Filter, FilterBuilder, RuleError, Syscall, Var,
-    arg, instruction_pointer, var,
+    Arches, Arg, ArgRef, ArgValue, Comparand, Expr, Filter, FilterBuilder, RuleError,
+    RuleErrorKind, Syscall, Var, arg, instruction_pointer, var,
 };
 pub use listener::needs_listener;
 pub use optimize::optimize;
 pub use stack::merge;
+
+/// The examples in Rust of the page for authors of programs.
+#[cfg(doctest)]
+#[cfg(target_os = "linux")]
+#[doc = include_str!("../../../docs/program.md")]
+struct ProgramPage;

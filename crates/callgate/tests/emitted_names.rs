@@ -7,7 +7,8 @@ use std::process::Command;
 use std::{env, fs, process};
 
 use callgate::emit::{Language, SourceOptions, source, template_source};
-use callgate::{Arch, Filter, Program, arg, var};
+use callgate::{Arch, Filter, Program, Verdict, arg, var};
+use callgate_bpf::FilterFlags;
 use callgate_core::template::Template;
 use callgate_testing::{Need, Skip, TestResult};
 
@@ -27,7 +28,7 @@ const WORDS: &str = "
     errno memcpy prctl syscall linux unix i386 __x86_64__ __LINE__ __linux__ NULL EPERM EINVAL ESRCH
     PR_SET_NO_NEW_PRIVS SYS_seccomp SECCOMP_SET_MODE_FILTER BPF_LD BPF_K BPF_STMT BPF INT_MAX SIZE_MAX UINT32_MAX
     read write open close access link unlink pause sleep pipe index strlen memset environ optarg getpid R_OK
-    std libc core alloc fmt runtime sock_filter sock_fprog insns program result thread err filter
+    std libc core alloc fmt runtime sock_filter sock_fprog insns program result thread err filter listener no_new_privs noNewPrivs flags
     worker Worker web_2";
 
 const LANGUAGES: [Language; 3] = [Language::C, Language::Rust, Language::Go];
@@ -37,6 +38,9 @@ const LANGUAGES: [Language; 3] = [Language::C, Language::Rust, Language::Go];
 enum Use {
     Name,
     NameWithVariables,
+    /// A name, or a variable, of a filter that notifies a listener.
+    NameWithListener,
+    VariableWithListener,
     Variable,
 }
 
@@ -65,17 +69,30 @@ fn template(first: &str) -> Template {
     builder.build().unwrap().compile_template().unwrap().into_program()
 }
 
+/// The same, which notifies a listener.
+fn notifying_template(first: &str) -> Template {
+    let builder = Filter::builder(Arch::X86_64).default(Verdict::user_notif(0));
+    let builder = builder.allow_if("read", arg("fd").u64().eq(var(first))).unwrap();
+    builder.build().unwrap().compile_template().unwrap().into_program()
+}
+
 /// The source code for a word; `None` if it is refused.
 fn emitted(language: Language, word: &str, at: usize, what: Use) -> Option<String> {
     let name = match what {
-        Use::Name | Use::NameWithVariables => word.to_owned(),
-        Use::Variable => format!("f{at}"),
+        Use::Variable | Use::VariableWithListener => format!("f{at}"),
+        _ => word.to_owned(),
     };
     let options =
         SourceOptions { name: Some(name), installer: true, ..SourceOptions::new(language) };
     let result = match what {
         Use::Name => source(&program(), &options),
         Use::NameWithVariables => template_source(&template("x"), &options),
+        Use::NameWithListener => template_source(&notifying_template("x"), &options),
+        Use::VariableWithListener => {
+            let killable = FilterFlags::WAIT_KILLABLE_RECV | FilterFlags::LOG;
+            let options = SourceOptions { flags: killable, ..options };
+            Ok(template_source(&notifying_template(word), &options).unwrap())
+        }
         Use::Variable => Ok(template_source(&template(word), &options).unwrap()),
     };
     match result {
@@ -116,6 +133,7 @@ const LIBC: &str = "
 #![allow(dead_code, nonstandard_style)]
 pub mod libc {
     pub type c_ulong = u64;
+    pub type c_int = i32;
     #[derive(Clone, Copy)]
     pub struct sock_filter { pub code: u16, pub jt: u8, pub jf: u8, pub k: u32 }
     pub struct sock_fprog { pub len: u16, pub filter: *mut sock_filter }
@@ -123,7 +141,10 @@ pub mod libc {
     pub const SYS_seccomp: i64 = 317;
     pub const SECCOMP_SET_MODE_FILTER: u32 = 1;
     pub const SECCOMP_FILTER_FLAG_TSYNC: u64 = 1;
+    pub const SECCOMP_FILTER_FLAG_LOG: u64 = 2;
     pub const SECCOMP_FILTER_FLAG_NEW_LISTENER: u64 = 8;
+    pub const SECCOMP_FILTER_FLAG_TSYNC_ESRCH: u64 = 16;
+    pub const SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV: u64 = 32;
     pub const ESRCH: i32 = 3;
     pub const EINVAL: i32 = 22;
     unsafe extern \"C\" {
@@ -146,6 +167,7 @@ const (
 	SYS_SECCOMP = 317
 	SECCOMP_SET_MODE_FILTER = 1
 	SECCOMP_FILTER_FLAG_TSYNC = 1
+	SECCOMP_FILTER_FLAG_LOG = 2
 	SECCOMP_FILTER_FLAG_NEW_LISTENER = 8
 	ESRCH = syscall.ESRCH
 	EINVAL = syscall.EINVAL
@@ -236,11 +258,17 @@ fn words_as_variables_compile() -> TestResult {
     LANGUAGES.into_iter().try_for_each(|language| check(language, Use::Variable))
 }
 
+fn words_of_filters_with_a_listener_are_refused_or_compile() -> TestResult {
+    LANGUAGES.into_iter().try_for_each(|language| check(language, Use::NameWithListener))?;
+    LANGUAGES.into_iter().try_for_each(|language| check(language, Use::VariableWithListener))
+}
+
 /// The tests of this module.
 pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
     callgate_testing::trials![
         words_as_names_are_refused_or_compile,
         words_as_names_of_filters_with_variables_are_refused_or_compile,
         words_as_variables_compile,
+        words_of_filters_with_a_listener_are_refused_or_compile,
     ]
 }

@@ -73,12 +73,12 @@ fn c_takes_the_program_by_the_macros_of_the_compiler() {
             "0xc00000b7",
             "filter_set(struct sock_filter insns[",
             "#else\n#error \"there is no filter for this architecture\"\n#endif\n",
-            "static inline int install_filter_with(unsigned int flags, uint32_t input)",
+            "static inline int install_filter_with(unsigned int flags, int no_new_privs, uint32_t input)",
             "insns[sizeof(filter_template) / sizeof(filter_template[0])]",
             "static inline int install_filter(uint32_t input)",
-            "return install_filter_with(SECCOMP_FILTER_FLAG_TSYNC, input);",
+            "return install_filter_with(SECCOMP_FILTER_FLAG_TSYNC, 1, input);",
             "static inline int install_filter_in_thread(uint32_t input)",
-            "return install_filter_with(0, input);",
+            "return install_filter_with(0, 1, input);",
         ],
     );
     assert_eq!(text.matches("static inline int install_filter").count(), 3);
@@ -176,30 +176,55 @@ fn templates_without_variables_are_programs() {
     }
 }
 
-/// The kernel accepts them only with a listener, which an installer does not have.
+/// A caller who would lose the listener does not compile: the functions have other names.
 #[test]
-fn installers_of_filters_with_notifications_are_errors() {
-    let builder = Filter::builder(Arch::X86_64).allow(["read"]).unwrap();
-    let builder = builder.default(Verdict::user_notif(0));
-    let notifies = builder.build().unwrap().compile().unwrap();
-    let (notifies, other) = (notifies.into_program(), program(Arch::X86_64));
-    for language in [Language::C, Language::Rust, Language::Go] {
-        for (program, flags, expected) in [
-            (&notifies, FilterFlags::NONE, "USER_NOTIF"),
-            (&other, FilterFlags::WAIT_KILLABLE_RECV, "WAIT_KILLABLE_RECV"),
-        ] {
-            let options = SourceOptions { flags, ..SourceOptions::new(language) };
-            assert!(source(program, &options).is_ok());
-            let options = SourceOptions { installer: true, ..options };
-            let error = source(program, &options).unwrap_err();
-            assert!(error.to_string().contains(expected), "{error}");
-            assert!(error.help().contains("NEW_LISTENER"), "{}", error.help());
-            let code = TargetCode::Program(program);
-            let target = TargetProgram { target: Arch::X86_64, arches: Vec::new(), code };
-            assert_eq!(source_for_targets(&[target], &options), Err(error));
-        }
+fn installers_of_filters_with_notifications_return_the_listener() {
+    let builder = |arch| Filter::builder(arch).allow(["read"]).unwrap();
+    let compile = |arch, verdict| {
+        builder(arch).default(verdict).build().unwrap().compile().unwrap().into_program()
+    };
+    let notifies = compile(Arch::X86_64, Verdict::user_notif(0));
+    let silent = compile(Arch::Aarch64, Verdict::KILL_PROCESS);
+    let killable = FilterFlags::WAIT_KILLABLE_RECV;
+    for (language, names) in [
+        (Language::C, ["int install_filter_listener_with(", "int install_filter_listener(void)"]),
+        (
+            Language::Rust,
+            [
+                "install_filter_listener_with(mut flags: libc::c_ulong, no_new_privs: bool) -> \
+                 std::io::Result<std::os::fd::OwnedFd>",
+                "pub fn install_filter_listener_in_thread() -> ",
+            ],
+        ),
+        (
+            Language::Go,
+            [
+                "func installFilterListenerWith(flags uintptr, noNewPrivs bool) (int, error)",
+                "func installFilterListenerInThread() (int, error)",
+            ],
+        ),
+    ] {
         let options = SourceOptions { installer: true, ..SourceOptions::new(language) };
-        assert!(source(&other, &options).is_ok());
+        let text = source(&notifies, &options).unwrap();
+        names.iter().for_each(|name| assert!(text.contains(name), "{name}: {text}"));
+        assert!(!text.contains("WAIT_KILLABLE_RECV"), "{text}");
+        // A file for several targets has one interface, that of the target that notifies.
+        let codes = [(Arch::X86_64, &notifies), (Arch::Aarch64, &silent)];
+        let codes = codes.map(|(arch, program)| (arch, TargetCode::Program(program)));
+        let text = emitted(language, &codes, true).unwrap();
+        names.iter().for_each(|name| assert!(text.contains(name), "{name}: {text}"));
+
+        let options = SourceOptions { flags: killable, ..options };
+        let text = source(&notifies, &options).unwrap();
+        assert!(text.contains("WAIT_KILLABLE_RECV"), "{text}");
+        let error = source(&silent, &options).unwrap_err();
+        assert!(error.to_string().contains("needs a listener"), "{error}");
+        assert_eq!(error.help(), "remove the flag from the filter, or let a rule notify");
+        let code = TargetCode::Program(&silent);
+        let target = TargetProgram { target: Arch::Aarch64, arches: Vec::new(), code };
+        assert_eq!(source_for_targets(&[target], &options), Err(error));
+        let options = SourceOptions { installer: false, ..options };
+        assert!(source(&silent, &options).is_ok());
     }
 }
 

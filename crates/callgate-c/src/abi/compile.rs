@@ -3,12 +3,12 @@
 use std::ffi::{c_char, c_int};
 
 use callgate_core::template::MAX_VARIABLES;
-use callgate_requests::source::SourceText;
+use callgate_requests::source::{SourceContent, SourceText};
 use callgate_requests::{Compiling, MAX_SOURCES, programs};
 
 use super::call::{call, free, make};
 use super::error::{elements, view};
-use super::input::{CString, handle, handle_mut, list, setting};
+use super::input::{CString, handle, handle_mut, list, setting, text};
 use crate::error::{CDiagnostic, Error, Failure, warned};
 use crate::program::{CProgram, CTemplate, CVariable};
 use crate::source::Source;
@@ -27,6 +27,30 @@ pub unsafe extern "C" fn callgate_compile(
     let body = || {
         // SAFETY: the caller promises it.
         let (source, compiling) = unsafe { (handle(source, "the source")?, read(options)) };
+        let (made, warnings) =
+            warned(|warnings| programs::compile(&source.text, &compiling, warnings))?;
+        Ok(CProgram::new(made, warnings))
+    };
+    // SAFETY: the caller promises it.
+    unsafe { make(program, error, body) }
+}
+
+/// Compiles a text to a proved program, with all defaults.
+///
+/// # Safety
+/// See the [module](super).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn callgate_compile_text(
+    data: *const c_char,
+    length: usize,
+    program: *mut *mut CProgram,
+    error: *mut *mut Error,
+) -> c_int {
+    let body = || {
+        // SAFETY: the caller promises it.
+        let text = unsafe { text(data, length, "the text")? };
+        let source = Source::new(SourceContent::Text(text.to_owned()))?;
+        let compiling = Compiling::default();
         let (made, warnings) =
             warned(|warnings| programs::compile(&source.text, &compiling, warnings))?;
         Ok(CProgram::new(made, warnings))

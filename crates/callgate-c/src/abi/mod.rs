@@ -17,17 +17,19 @@ mod text;
 
 pub use compare::{callgate_diff, callgate_explain, callgate_lint, callgate_subset};
 pub use compile::{
-    CValue, Options, callgate_compile, callgate_compile_template, callgate_merge,
-    callgate_options_free, callgate_options_new, callgate_options_set, callgate_template_free,
-    callgate_template_instantiate, callgate_template_variables, callgate_template_warnings,
+    CValue, Options, callgate_compile, callgate_compile_template, callgate_compile_text,
+    callgate_merge, callgate_options_free, callgate_options_new, callgate_options_set,
+    callgate_template_free, callgate_template_instantiate, callgate_template_variables,
+    callgate_template_warnings,
 };
 pub use error::{
     callgate_error_diagnostics, callgate_error_errno, callgate_error_free, callgate_error_text,
 };
 pub use input::CString;
 pub use program::{
-    CSeccompData, callgate_install, callgate_program_flags, callgate_program_free,
-    callgate_program_instructions, callgate_program_warnings, callgate_simulate,
+    CSeccompData, callgate_install, callgate_install_with, callgate_program_flags,
+    callgate_program_free, callgate_program_instructions, callgate_program_warnings,
+    callgate_simulate,
 };
 pub use source::{
     callgate_source_add_file, callgate_source_add_source, callgate_source_expression,

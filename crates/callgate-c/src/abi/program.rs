@@ -1,10 +1,11 @@
 //! Compiled programs.
 
 use std::ffi::c_int;
+use std::os::fd::IntoRawFd as _;
 
 use callgate::SeccompData;
 
-use super::call::{call, free};
+use super::call::{call, free, put};
 use super::error::{elements, view};
 use super::input::{handle, null};
 use crate::error::{CDiagnostic, Error};
@@ -88,7 +89,7 @@ pub unsafe extern "C" fn callgate_simulate(
     unsafe { call(error, body) }
 }
 
-/// Sets `no_new_privs` and installs the program.
+/// Sets `no_new_privs` and installs the program without a listener.
 ///
 /// # Safety
 /// See the [module](super).
@@ -99,7 +100,36 @@ pub unsafe extern "C" fn callgate_install(
     error: *mut *mut Error,
 ) -> c_int {
     // SAFETY: the caller promises it.
-    let body = || unsafe { handle(program, "the program")? }.install(flags);
+    let body = || unsafe { handle(program, "the program")? }.install(flags, true);
+    // SAFETY: the caller promises it.
+    unsafe { call(error, body) }
+}
+
+/// Installs the program with or without `no_new_privs` and a listener.
+///
+/// # Safety
+/// See the [module](super).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn callgate_install_with(
+    program: *const CProgram,
+    flags: u32,
+    no_new_privs: bool,
+    listener: *mut c_int,
+    error: *mut *mut Error,
+) -> c_int {
+    // SAFETY: the caller promises it.
+    unsafe { put(listener, -1) };
+    let body = || {
+        // SAFETY: the caller promises it.
+        let program = unsafe { handle(program, "the program")? };
+        if listener.is_null() {
+            return program.install(flags, no_new_privs);
+        }
+        let fd = program.install_with_listener(flags, no_new_privs)?;
+        // SAFETY: the caller promises it.
+        unsafe { put(listener, fd.into_raw_fd()) };
+        Ok(())
+    };
     // SAFETY: the caller promises it.
     unsafe { call(error, body) }
 }

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -329,12 +331,13 @@ static void misuses(void)
 	static const char not_utf8[] = { 'A', 'L', '\xff', 'L' };
 	const struct sock_filter wild[] = { { BPF_JMP | BPF_JA, 0, 0, 9 } };
 	callgate_source *source = source_of(KAFEL), *other = NULL;
-	callgate_program *program = NULL;
+	callgate_program *program = NULL, *short_form;
 	callgate_options *options;
 	callgate_text *text = NULL;
 	struct seccomp_data data;
 	uint32_t verdict;
 	size_t count = 7;
+	int listener = 7;
 	bool same;
 
 	REFUSED(callgate_source_text(NULL, 1, &other, &error), CALLGATE_ARGUMENT, "null pointer");
@@ -403,6 +406,12 @@ static void misuses(void)
 	REFUSED(callgate_simulate(program, &data, NULL, &error), CALLGATE_ARGUMENT, "verdict");
 	REFUSED(callgate_install(NULL, 0, &error), CALLGATE_ARGUMENT, "null pointer");
 	REFUSED(callgate_install(program, 1 << 3, &error), CALLGATE_ARGUMENT, "0x8");
+	REFUSED(callgate_install_with(program, 1 << 4, true, NULL, &error), CALLGATE_ARGUMENT, "0x10");
+	REFUSED(callgate_install_with(NULL, 0, true, &listener, &error), CALLGATE_ARGUMENT, "null");
+	CHECK(listener == -1);
+	REFUSED(callgate_compile_text(NULL, 1, &short_form, &error), CALLGATE_ARGUMENT, "null pointer");
+	REFUSED(callgate_compile_text("ALLOW", 5, &short_form, &error), CALLGATE_SOURCE, "source");
+	REFUSED(callgate_compile_text("x", 1, NULL, &error), CALLGATE_ARGUMENT, "result");
 	REFUSED(callgate_install(program, 1U << 31, &error), CALLGATE_ARGUMENT, "0x80000000");
 	CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0UL, 0UL, 0UL, 0UL) == 0);
 	callgate_program_free(program);
@@ -487,6 +496,80 @@ static void installs(void)
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
+/* Answers mkdir(2) with EDOM. */
+static void *supervises(void *listener)
+{
+	struct seccomp_notif_resp answer;
+	struct seccomp_notif call;
+
+	memset(&call, 0, sizeof(call));
+	memset(&answer, 0, sizeof(answer));
+	CHECK(ioctl(*(int *)listener, SECCOMP_IOCTL_NOTIF_RECV, &call) == 0);
+	answer.id = call.id;
+	answer.error = -EDOM;
+	CHECK(ioctl(*(int *)listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0);
+	return listener;
+}
+
+static void installs_with_choices(void)
+{
+	static const char asks[] = "USER_NOTIF { mkdir, mkdirat } DEFAULT ALLOW";
+	static const char denies[] = "ERRNO(33) { mkdir, mkdirat } DEFAULT ALLOW";
+	const uint32_t killable = 1U << 5;
+	callgate_program *asking, *denying;
+	int status = -1, unused = 7;
+	pid_t child;
+
+	OK(callgate_compile_text(asks, sizeof(asks) - 1, &asking, &error));
+	OK(callgate_compile_text(denies, sizeof(denies) - 1, &denying, &error));
+	CHECK(callgate_install(asking, 0, &error) == CALLGATE_SYSTEM);
+	CHECK(callgate_error_errno(error) == ENOTSUP);
+	callgate_error_free(error);
+	CHECK(callgate_install(denying, killable, &error) == CALLGATE_SYSTEM);
+	CHECK(strstr(callgate_error_text(error), "needs a listener"));
+	callgate_error_free(error);
+	CHECK(callgate_install_with(denying, 0, true, &unused, &error) == CALLGATE_SYSTEM);
+	CHECK(strstr(callgate_error_text(error), "never notifies") && unused == -1);
+	callgate_error_free(error);
+	CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0UL, 0UL, 0UL, 0UL) == 0);
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		int listener, second;
+		pthread_t thread;
+
+		OK(callgate_install_with(asking, SECCOMP_FILTER_FLAG_TSYNC | killable, true, &listener,
+					 &error));
+		CHECK(pthread_create(&thread, NULL, supervises, &listener) == 0);
+		CHECK(mkdir("/", 0700) != 0 && errno == EDOM);
+		CHECK(pthread_join(thread, NULL) == 0);
+		CHECK(callgate_install_with(asking, 0, true, &second, &error) == CALLGATE_SYSTEM);
+		CHECK(callgate_error_errno(error) == EBUSY && second == -1);
+		_exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		/* struct __user_cap_header_struct, version 3, and two of __user_cap_data_struct. */
+		const uint32_t version[2] = { 0x20080522, 0 }, none[6] = { 0 };
+
+		if (geteuid() == 0) {
+			OK(callgate_install_with(denying, 0, false, NULL, &error));
+			CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0UL, 0UL, 0UL, 0UL) == 0);
+			CHECK(mkdir("/", 0700) != 0 && errno == EDOM);
+		}
+		CHECK(syscall(SYS_capset, version, none) == 0);
+		CHECK(callgate_install_with(denying, 0, false, NULL, &error) == CALLGATE_SYSTEM);
+		CHECK(callgate_error_errno(error) == EACCES);
+		_exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	callgate_program_free(asking);
+	callgate_program_free(denying);
+}
+
 static void *compiling(void *shared)
 {
 	const callgate_source *source = (const callgate_source *)shared;
@@ -531,6 +614,7 @@ int main(void)
 	misuses();
 	threads_share_sources();
 	installs();
+	installs_with_choices();
 	puts("all is well");
 	return 0;
 }

@@ -3,12 +3,15 @@
 #include "emitted.h"
 /* It may be included again. */
 #include "emitted.h"
+#include "notifying.h"
 
 #include <callgate-install.h>
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -30,6 +33,11 @@ static int in_thread(void)
 	return install_filter_in_thread(0);
 }
 
+static int with_capabilities(void)
+{
+	return install_filter_with(SECCOMP_FILTER_FLAG_TSYNC, 0, 0);
+}
+
 static int header(void)
 {
 	struct sock_filter insns[sizeof(filter_template) / sizeof(filter_template[0])];
@@ -48,6 +56,14 @@ static int array(void)
 	program.len = sizeof(insns) / sizeof(insns[0]);
 	program.filter = insns;
 	return callgate_install_array(&program, SECCOMP_FILTER_FLAG_TSYNC);
+}
+
+static int header_with_capabilities(void)
+{
+	struct sock_filter insns[sizeof(filter_template) / sizeof(filter_template[0])];
+
+	filter_set(insns, 0);
+	return callgate_install_instructions_with(insns, sizeof(insns) / sizeof(insns[0]), 0, 0, NULL);
 }
 
 /* A thread with a filter of its own. */
@@ -117,6 +133,88 @@ static void threads_have_values_of_their_own(void)
 	CHECK(WEXITSTATUS(status) == 0);
 }
 
+/* Answers one notification of fchmod with EDOM. */
+static void *supervises(void *listener)
+{
+	struct seccomp_notif_resp answer;
+	struct seccomp_notif call;
+
+	memset(&call, 0, sizeof(call));
+	memset(&answer, 0, sizeof(answer));
+	CHECK(ioctl(*(int *)listener, SECCOMP_IOCTL_NOTIF_RECV, &call) == 0);
+	CHECK(call.data.nr == SYS_fchmod && (int)call.data.args[0] == 7);
+	answer.id = call.id;
+	answer.error = -EDOM;
+	CHECK(ioctl(*(int *)listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0);
+	return listener;
+}
+
+static int listener_of_header(void)
+{
+	struct sock_filter insns[sizeof(notifying_template) / sizeof(notifying_template[0])];
+	int listener = 0;
+
+	notifying_set(insns, 7);
+	CHECK(callgate_install_instructions_with(insns, sizeof(insns) / sizeof(insns[0]),
+						 SECCOMP_FILTER_FLAG_TSYNC, 1, &listener) == 0);
+	return listener;
+}
+
+static int listener_of_emitted(void)
+{
+	return install_notifying_listener(7);
+}
+
+static int listener_of_emitted_in_thread(void)
+{
+	return install_notifying_listener_in_thread(7);
+}
+
+/* A child process that is its own supervisor. */
+static void listeners_answer(int (*install)(void))
+{
+	int status = -1;
+	pid_t child = fork();
+
+	CHECK(child >= 0);
+	if (child == 0) {
+		pthread_t thread;
+		int listener = install(), second = 0;
+
+		CHECK(listener >= 0 && pthread_create(&thread, NULL, supervises, &listener) == 0);
+		CHECK(fchmod(7, 0666) != 0 && errno == EDOM);
+		CHECK(pthread_join(thread, NULL) == 0);
+		/* The kernel allows one. */
+		CHECK(install_notifying_listener_in_thread(8) == -1 && errno == EBUSY);
+		CHECK(callgate_install_array_with(NULL, 0, 1, &second) == -1 && second == -1);
+		_exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+	CHECK(WEXITSTATUS(status) == 0);
+}
+
+/* Without no_new_privs, in a child process with or without CAP_SYS_ADMIN. */
+static int without_no_new_privs(int (*install)(void), int drops)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	CHECK(child >= 0);
+	if (child == 0) {
+		/* struct __user_cap_header_struct, version 3, and two of __user_cap_data_struct. */
+		const uint32_t version[2] = { 0x20080522, 0 }, none[6] = { 0 };
+
+		CHECK(!drops || syscall(SYS_capset, version, none) == 0);
+		if (install() != 0)
+			_exit(errno);
+		CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0UL, 0UL, 0UL, 0UL) == 0);
+		CHECK(fchmod(0, 0666) != 0 && errno == EDOM);
+		_exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
 /* The outcome in a child process, in which another thread has a filter if `is_odd`. */
 static int outcome(int (*install)(void), int is_odd)
 {
@@ -161,12 +259,23 @@ int main(void)
 	CHECK(outcome(header, 1) == ESRCH);
 	CHECK(outcome(array, 1) == ESRCH);
 
+	CHECK(without_no_new_privs(with_capabilities, 1) == EACCES);
+	CHECK(without_no_new_privs(header_with_capabilities, 1) == EACCES);
+	if (geteuid() == 0) {
+		CHECK(without_no_new_privs(with_capabilities, 0) == 0);
+		CHECK(without_no_new_privs(header_with_capabilities, 0) == 0);
+	}
+	listeners_answer(listener_of_header);
+	listeners_answer(listener_of_emitted);
+	listeners_answer(listener_of_emitted_in_thread);
+
 	/* Arguments that are not a program are refused before no_new_privs is set. */
 	CHECK(callgate_install_array(NULL, 0) == -1 && errno == EINVAL);
 	CHECK(callgate_install_instructions(NULL, 1, 0) == -1 && errno == EINVAL);
+	CHECK(callgate_install_instructions(wild, 0, 0) == -1 && errno == EINVAL);
 	CHECK(callgate_install_instructions(wild, 4097, 0) == -1 && errno == EINVAL);
 	CHECK(callgate_install_instructions(wild, 1, 1U << 3) == -1 && errno == EINVAL);
-	CHECK(install_filter_with(1U << 3, 0) == -1 && errno == EINVAL);
+	CHECK(install_filter_with(1U << 3, 1, 0) == -1 && errno == EINVAL);
 	CHECK(callgate_install_instructions(notifies, 1, 0) == -1 && errno == ENOTSUP);
 	CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0UL, 0UL, 0UL, 0UL) == 0);
 	CHECK(callgate_install_instructions(wild, 1, 0) == -1 && errno == EINVAL);

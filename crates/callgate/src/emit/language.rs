@@ -124,20 +124,59 @@ pub fn target_condition(language: Language, arch: Arch) -> Option<String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmitError(pub(super) EmitErrorKind);
 
+/// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum EmitErrorKind {
-    NotAWord { name: String },
-    Reserved { name: String, language: Language },
-    Notifies,
+#[non_exhaustive]
+pub enum EmitErrorKind {
+    /// A name is not an identifier.
+    NotAWord {
+        /// The name.
+        name: String,
+    },
+    /// The language or its libraries use a name.
+    Reserved {
+        /// The name.
+        name: String,
+        /// The language.
+        language: Language,
+    },
+    /// The flags contain WAIT_KILLABLE_RECV, which needs a listener, but the filter notifies none.
     WaitKillable,
+    /// There is no target.
     NoTarget,
-    UnknownTarget { language: Language, target: Arch },
+    /// The language has no such target.
+    UnknownTarget {
+        /// The language.
+        language: Language,
+        /// The target.
+        target: Arch,
+    },
+    /// A target is given twice.
     TargetTwice(Arch),
-    OtherVariables { first: Arch, target: Arch },
-    OtherWidths { variable: String, first: (Arch, u32), target: (Arch, u32) },
+    /// The programs have different variables.
+    OtherVariables {
+        /// The first target.
+        first: Arch,
+        /// One with other variables.
+        target: Arch,
+    },
+    /// A variable has different widths.
+    OtherWidths {
+        /// The variable.
+        variable: String,
+        /// The first target, and the bits of the variable.
+        first: (Arch, u32),
+        /// Another target, and the bits there.
+        target: (Arch, u32),
+    },
 }
 
 impl EmitError {
+    /// What is wrong.
+    pub fn kind(&self) -> &EmitErrorKind {
+        &self.0
+    }
+
     /// What to do.
     pub fn help(&self) -> &'static str {
         match &self.0 {
@@ -145,10 +184,7 @@ impl EmitError {
                 "names have letters, digits and _, and do not begin with a digit"
             }
             EmitErrorKind::Reserved { .. } => "give another name",
-            EmitErrorKind::Notifies | EmitErrorKind::WaitKillable => {
-                "write the array without an installer, and install it with seccomp(2) and \
-                 SECCOMP_FILTER_FLAG_NEW_LISTENER, which returns the listener"
-            }
+            EmitErrorKind::WaitKillable => "remove the flag from the filter, or let a rule notify",
             EmitErrorKind::NoTarget
             | EmitErrorKind::UnknownTarget { .. }
             | EmitErrorKind::TargetTwice(_) => "give other targets",
@@ -170,13 +206,9 @@ impl std::fmt::Display for EmitError {
                 f,
                 "`{name}` cannot be a name in the source code: {language} or its libraries use it"
             ),
-            EmitErrorKind::Notifies => f.write_str(
-                "an installer cannot install this filter: it notifies a listener (USER_NOTIF), and without one the \
-                 kernel fails these syscalls with ENOSYS",
-            ),
             EmitErrorKind::WaitKillable => f.write_str(
                 "an installer cannot install this filter: its flag SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV needs a \
-                 listener",
+                 listener, and it notifies none (USER_NOTIF)",
             ),
             EmitErrorKind::NoTarget => f.write_str("no target is given"),
             EmitErrorKind::UnknownTarget { language, target } => {

@@ -32,7 +32,7 @@ mod names;
 mod source;
 mod variables;
 
-pub use language::{EmitError, Language, target_condition};
+pub use language::{EmitError, EmitErrorKind, Language, target_condition};
 pub use source::{
     SourceOptions, TargetCode, TargetProgram, source, source_for_targets, template_source,
 };

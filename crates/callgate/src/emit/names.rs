@@ -1,6 +1,4 @@
-//! The names in emitted source code.
-//!
-//! Words that are not names in emitted source code.
+//! The names in emitted source code, and words that are not names there.
 
 use callgate_core::errno_number;
 use callgate_core::template::Variable;
@@ -24,25 +22,34 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The names for the given one, in the style of the language.
-    pub(super) fn new(language: Language, given: Option<&str>, has_variables: bool) -> Names {
+    /// The names for the given one, in the style of the language. If the filter has a listener, they say so.
+    pub(super) fn new(
+        language: Language,
+        given: Option<&str>,
+        has_variables: bool,
+        listens: bool,
+    ) -> Names {
         let name = given.unwrap_or("filter");
         let template = |suffix: &str| if has_variables { suffix.to_owned() } else { String::new() };
+        let snake = |name: &str| {
+            let listener = if listens { "_listener" } else { "" };
+            format!("install_{name}{listener}")
+        };
         match language {
             Language::C => Names {
                 array: format!("{name}{}", template("_template")),
                 function: format!("{name}_set"),
-                installer: format!("install_{name}"),
-                in_thread: format!("install_{name}_in_thread"),
-                with_flags: format!("install_{name}_with"),
+                installer: snake(name),
+                in_thread: snake(name) + "_in_thread",
+                with_flags: snake(name) + "_with",
                 program: given.map_or("program".to_owned(), |name| format!("{name}_program")),
             },
             Language::Rust => Names {
                 array: format!("{}{}", name.to_uppercase(), template("_TEMPLATE")),
                 function: name.to_lowercase(),
-                installer: format!("install_{}", name.to_lowercase()),
-                in_thread: format!("install_{}_in_thread", name.to_lowercase()),
-                with_flags: format!("install_{}_with", name.to_lowercase()),
+                installer: snake(&name.to_lowercase()),
+                in_thread: snake(&name.to_lowercase()) + "_in_thread",
+                with_flags: snake(&name.to_lowercase()) + "_with",
                 program: String::new(),
             },
             Language::Go => {
@@ -50,7 +57,8 @@ impl Names {
                 let (first, rest) = (letters.next().unwrap_or('f'), letters.as_str());
                 // Exported if the array is.
                 let install = if first.is_uppercase() { "Install" } else { "install" };
-                let installer = format!("{install}{}{rest}", first.to_uppercase());
+                let listener = if listens { "Listener" } else { "" };
+                let installer = format!("{install}{}{rest}{listener}", first.to_uppercase());
                 Names {
                     array: format!("{name}{}", template("Template")),
                     function: format!("{name}For"),
@@ -134,11 +142,25 @@ pub(super) fn reserved(language: Language) -> &'static [&'static str] {
 }
 
 /// Local variables of the emitted functions, which are not names of parameters.
-const LOCALS: &[&str] = &["err", "errno", "flags", "insns", "program", "result", "thread"];
+const LOCALS: &[&str] = &[
+    "err",
+    "errno",
+    "flags",
+    "insns",
+    "listener",
+    "noNewPrivs",
+    "no_new_privs",
+    "program",
+    "result",
+];
+
+/// Parameters of the functions that install a filter, in which the filter is named.
+const PARAMETERS: &[&str] = &["flags", "noNewPrivs", "no_new_privs"];
 
 /// Whether a word cannot be the name of an item. In C, the headers of the installer declare many.
 fn is_taken(language: Language, name: &str) -> bool {
     reserved(language).contains(&name)
+        || PARAMETERS.contains(&name)
         || language == Language::C
             && (is_of_implementation(name)
                 || name.ends_with("_t")
@@ -191,7 +213,7 @@ const RUST: &[&str] = &[
     "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match",
     "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "Self", "static", "struct", "super",
     "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield", "_",
-    "libc", "std", "u16", "u32", "u64", "Err", "None", "Ok", "Some",
+    "bool", "libc", "std", "u16", "u32", "u64", "Err", "None", "Ok", "Some",
 ];
 
 /// The specification of Go: keywords first, then packages and predeclared identifiers that the functions use.
@@ -200,7 +222,7 @@ const GO: &[&str] = &[
     "break", "case", "chan", "const", "continue", "default", "defer", "else", "fallthrough", "for", "func", "go",
     "goto", "if", "import", "interface", "map", "package", "range", "return", "select", "struct", "switch", "type",
     "var",
-    "_", "bool", "error", "false", "fmt", "init", "len", "main", "nil", "runtime", "true", "uint16", "uint32",
+    "_", "bool", "error", "false", "fmt", "init", "int", "len", "main", "nil", "runtime", "true", "uint16", "uint32",
     "uint64", "uintptr", "unix", "unsafe",
 ];
 

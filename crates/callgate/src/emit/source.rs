@@ -9,7 +9,7 @@ use callgate_bpf::disasm::{ListingOptions, disassemble, disassemble_template};
 use callgate_core::template::{Template, Variable};
 use callgate_core::{Arch, Endian, LongProgram};
 
-use super::installer::{self, Installed};
+use super::installer::{self, Installed, Manner};
 use super::language::{EmitError, EmitErrorKind, Language, target_condition};
 use super::names::{Names, check_package, check_word};
 use super::variables::{Parameters, function};
@@ -25,7 +25,8 @@ pub struct SourceOptions {
     /// The package of a Go file with an installer. `None`: `main`.
     pub package: Option<String>,
     /// Whether there are functions that install the filter: in all threads of the process, in the calling thread, and with
-    /// other flags. They cannot install filters that notify a listener.
+    /// other flags or without `no_new_privs`. Those of a filter that notifies a listener (USER_NOTIF) return it, and are
+    /// called `install_NAME_listener` in place of `install_NAME`.
     pub installer: bool,
     /// The flags with which they install the filter; TSYNC depends on the function.
     pub flags: FilterFlags,
@@ -62,11 +63,11 @@ impl SourceOptions {
     }
 
     /// The names, checked; in Go, also that of the package.
-    pub(super) fn names(&self, has_variables: bool) -> Result<Names, EmitError> {
+    pub(super) fn names(&self, has_variables: bool, listens: bool) -> Result<Names, EmitError> {
         if let Some(name) = &self.name {
             check_word(name)?;
         }
-        let names = Names::new(self.language, self.name.as_deref(), has_variables);
+        let names = Names::new(self.language, self.name.as_deref(), has_variables, listens);
         names.check(self.language)?;
         if self.language == Language::Go {
             check_package(self.package())?;
@@ -74,26 +75,31 @@ impl SourceOptions {
         Ok(names)
     }
 
-    /// Fails if an installer is wanted that could not work for this program.
-    pub(super) fn check_installer(&self, program: &LongProgram) -> Result<(), EmitError> {
-        if !self.installer {
-            return Ok(());
-        }
-        if self.flags.contains(FilterFlags::WAIT_KILLABLE_RECV) {
-            return Err(EmitError(EmitErrorKind::WaitKillable));
-        }
-        match needs_listener(program.insns()) {
-            true => Err(EmitError(EmitErrorKind::Notifies)),
-            false => Ok(()),
+    /// How functions install these programs. Fails if they are wanted, but could not work.
+    fn manner<'c>(
+        &self,
+        codes: impl IntoIterator<Item = &'c TargetCode<'c>>,
+    ) -> Result<Manner, EmitError> {
+        let (flags, mut codes) = (self.flags, codes.into_iter());
+        let listens = codes.any(|code| needs_listener(code.program().insns()));
+        match self.installer && !listens && flags.contains(FilterFlags::WAIT_KILLABLE_RECV) {
+            true => Err(EmitError(EmitErrorKind::WaitKillable)),
+            false => Ok(Manner { flags, listens }),
         }
     }
 
     /// Code with the functions that install the filter, if they are wanted.
-    fn with_installer(&self, code: String, names: &Names, installed: &Installed<'_>) -> String {
+    fn with_installer(
+        &self,
+        code: String,
+        names: &Names,
+        manner: Manner,
+        installed: &Installed<'_>,
+    ) -> String {
         if !self.installer {
             return code;
         }
-        let code = code + &installer::function(self.language, names, self.flags, installed);
+        let code = code + &installer::functions(self.language, names, manner, installed);
         match self.language {
             Language::C => installer::guarded(names, &code),
             Language::Rust | Language::Go => code,
@@ -104,7 +110,7 @@ impl SourceOptions {
 /// A program as source code.
 ///
 /// # Errors
-/// If the language reserves a name, or an installer could not work: the filter notifies a listener.
+/// If the language reserves a name, or an installer could not work: its flag needs a listener, and the filter notifies none.
 pub fn source(program: &LongProgram, options: &SourceOptions) -> Result<String, EmitError> {
     single(TargetCode::Program(program), options)
 }
@@ -120,17 +126,17 @@ pub fn template_source(template: &Template, options: &SourceOptions) -> Result<S
 
 fn single(code: TargetCode<'_>, options: &SourceOptions) -> Result<String, EmitError> {
     let (language, variables) = (options.language, code.variables());
-    let names = options.names(!variables.is_empty())?;
-    options.check_installer(code.program())?;
+    let manner = options.manner([&code])?;
+    let names = options.names(!variables.is_empty(), manner.listens)?;
     let parameters = Parameters::new(language, variables, &names);
     let mut text = match (language, options.installer) {
-        (Language::Go, true) => installer::go_imports(options.package(), true),
+        (Language::Go, true) => installer::go_imports(options.package(), Some(manner.listens)),
         _ => String::new(),
     };
     let (array, set) = parts(code, language, &options.listing(), &names, &parameters);
     text += &(array + &set);
     let insns = code.program().len().to_string();
-    Ok(options.with_installer(text, &names, &Installed::of(&parameters, &insns)))
+    Ok(options.with_installer(text, &names, manner, &Installed::of(&parameters, &insns)))
 }
 
 /// A program for a target.
@@ -217,16 +223,16 @@ pub fn source_for_targets(
             return Err(EmitError(EmitErrorKind::TargetTwice(target)));
         }
         check_variables(first, program)?;
-        options.check_installer(program.code.program())?;
         all.push(Conditional { program, condition });
     }
     let has_variables = !first.code.variables().is_empty();
-    let names = options.names(has_variables)?;
+    let manner = options.manner(programs.iter().map(|program| &program.code))?;
+    let names = options.names(has_variables, manner.listens)?;
     let parameters = Parameters::new(language, first.code.variables(), &names);
     match language {
-        Language::C => Ok(c(&all, options, &names, &parameters)),
-        Language::Rust => Ok(rust(&all, options, &names, &parameters)),
-        Language::Go => go(&all, options, &parameters, has_variables),
+        Language::C => Ok(c(&all, options, &names, manner, &parameters)),
+        Language::Rust => Ok(rust(&all, options, &names, manner, &parameters)),
+        Language::Go => go(&all, options, manner, &parameters, has_variables),
     }
 }
 
@@ -276,6 +282,7 @@ fn c(
     all: &[Conditional<'_>],
     options: &SourceOptions,
     names: &Names,
+    manner: Manner,
     parameters: &Parameters,
 ) -> String {
     let mut out = String::new();
@@ -288,13 +295,14 @@ fn c(
     }
     out += "#else\n#error \"there is no filter for this architecture\"\n#endif\n";
     let insns = format!("sizeof({0}) / sizeof({0}[0])", names.array);
-    options.with_installer(out, names, &Installed::of(parameters, &insns))
+    options.with_installer(out, names, manner, &Installed::of(parameters, &insns))
 }
 
 fn rust(
     all: &[Conditional<'_>],
     options: &SourceOptions,
     names: &Names,
+    manner: Manner,
     parameters: &Parameters,
 ) -> String {
     let mut out = String::new();
@@ -311,29 +319,31 @@ fn rust(
         "#[cfg(not(any({})))]\ncompile_error!(\"there is no filter for this architecture\");\n",
         conditions.join(", ")
     );
-    options.with_installer(out, names, &Installed::of(parameters, ""))
+    options.with_installer(out, names, manner, &Installed::of(parameters, ""))
 }
 
 fn go(
     all: &[Conditional<'_>],
     options: &SourceOptions,
+    manner: Manner,
     parameters: &Parameters,
     has_variables: bool,
 ) -> Result<String, EmitError> {
     let name = options.name.as_deref().unwrap_or("filter");
-    let mut names = Names::new(Language::Go, Some(name), has_variables);
+    let mut names = Names::new(Language::Go, Some(name), has_variables, manner.listens);
     if !has_variables {
         names.function = name.to_owned();
     }
     let Names { function, .. } = &names;
-    let mut out = installer::go_imports(options.package(), options.installer);
+    let mut out =
+        installer::go_imports(options.package(), options.installer.then_some(manner.listens));
     let mut cases = String::new();
     let mut known = Vec::new();
     for Conditional { program, condition } in all {
         let mut letters = condition.chars();
         let first = letters.next().map(|first| first.to_ascii_uppercase());
         let own: String = name.chars().chain(first).chain(letters).collect();
-        let own_names = Names::new(Language::Go, Some(&own), has_variables);
+        let own_names = Names::new(Language::Go, Some(&own), has_variables, manner.listens);
         own_names.check(Language::Go)?;
         let listing = program.listing(Some(own.clone()));
         let (array, set) = parts(program.code, Language::Go, &listing, &own_names, parameters);
@@ -363,5 +373,5 @@ func {function}({declared}) []unix.SockFilter {{
 }}
 "
     );
-    Ok(options.with_installer(out, &names, &Installed::Set { parameters, insns: "" }))
+    Ok(options.with_installer(out, &names, manner, &Installed::Set { parameters, insns: "" }))
 }

@@ -4,7 +4,7 @@ use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
 use super::definition::Filter;
-use super::error::{Cause, RuleError, too_large_errno};
+use super::error::{MAX_ERRNO, RuleError, RuleErrorKind, too_large_errno};
 use super::expr::Expr;
 use super::syscall::{Key, Syscall};
 use crate::error::{BuildError, Error, Result};
@@ -288,29 +288,37 @@ impl FilterBuilder {
         }
     }
 
-    fn error(&self, syscall: &Syscall, arch: Option<Arch>, cause: Cause) -> Error {
+    fn error(&self, syscall: &Syscall, arch: Option<Arch>, kind: RuleErrorKind) -> Error {
         let syscall = match &syscall.key {
             Key::Name(name) => name.clone(),
             Key::Number(number) => number.to_string(),
             Key::On(_, number) => number.to_string(),
         };
-        RuleError { number: self.rules, syscall, arch, cause: Box::new(cause) }.into()
+        RuleError { number: self.rules, syscall, arch, kind: Box::new(kind) }.into()
     }
 
     /// Adds a rule on every architecture that has the syscall.
     fn add(&mut self, verdict: Verdict, syscall: &Syscall, condition: &Expr) -> Result<()> {
         if let Some(given) = too_large_errno(verdict) {
-            return Err(self.error(syscall, None, Cause::Errno { given }));
+            return Err(self.error(
+                syscall,
+                None,
+                RuleErrorKind::Errno { given, limit: MAX_ERRNO },
+            ));
         }
         match &syscall.key {
             Key::Name(name) => self.add_name(verdict, syscall, name, condition),
             Key::Number(given) => {
                 let number = u32::try_from(*given).map_err(|_| {
-                    self.error(syscall, None, Cause::NotASyscallNumber { given: *given })
+                    self.error(syscall, None, RuleErrorKind::NotASyscallNumber { given: *given })
                 })?;
                 let [section] = self.sections.as_slice() else {
                     let arches = self.arches.clone();
-                    return Err(self.error(syscall, None, Cause::AmbiguousNumber { arches }));
+                    return Err(self.error(
+                        syscall,
+                        None,
+                        RuleErrorKind::AmbiguousNumber { arches },
+                    ));
                 };
                 // The ABI of the number, if the section has it; otherwise the first ABI of the section.
                 let abi = Arch::of_syscall(section.token(), number);
@@ -322,8 +330,8 @@ impl FilterBuilder {
                 self.add_number(verdict, syscall, *arch, *number, condition)
             }
             Key::On(arch, _) => {
-                let cause = Cause::ForeignArch { arch: *arch, arches: self.arches.clone() };
-                Err(self.error(syscall, None, cause))
+                let kind = RuleErrorKind::ForeignArch { arch: *arch, arches: self.arches.clone() };
+                Err(self.error(syscall, None, kind))
             }
         }
     }
@@ -336,7 +344,7 @@ impl FilterBuilder {
         condition: &Expr,
     ) -> Result<()> {
         if !is_known_name(name) {
-            return Err(self.error(syscall, None, Cause::UnknownName));
+            return Err(self.error(syscall, None, RuleErrorKind::UnknownName));
         }
         let mut found = false;
         for arch in self.arches.clone() {
@@ -349,7 +357,11 @@ impl FilterBuilder {
                 continue;
             };
             if !condition.is_always() {
-                return Err(self.error(syscall, Some(arch), Cause::ThroughMultiplexer { via }));
+                return Err(self.error(
+                    syscall,
+                    Some(arch),
+                    RuleErrorKind::ThroughMultiplexer { via },
+                ));
             }
             if let (Some(number), Some(field)) = (arch.number(via), Field::arg_low(0)) {
                 found = true;
@@ -364,7 +376,11 @@ impl FilterBuilder {
         }
         let has = |arch: &Arch| arch.number(name).is_some() || arch.multiplexed(name).is_some();
         let others = Arch::ALL.iter().copied().filter(has).collect();
-        Err(self.error(syscall, None, Cause::OnNoArch { arches: self.arches.clone(), others }))
+        Err(self.error(
+            syscall,
+            None,
+            RuleErrorKind::OnNoArch { arches: self.arches.clone(), others },
+        ))
     }
 
     fn add_number(
@@ -388,7 +404,7 @@ impl FilterBuilder {
     ) -> Result<Condition> {
         condition
             .resolve(arch, name, &mut self.variables)
-            .map_err(|cause| self.error(syscall, Some(arch), cause))
+            .map_err(|kind| self.error(syscall, Some(arch), kind))
     }
 
     /// Appends a rule to the section of the architecture.
@@ -403,16 +419,24 @@ impl FilterBuilder {
         let token = arch.token();
         let Some(section) = self.sections.iter().position(|section| section.token() == token)
         else {
-            return Err(self.error(syscall, Some(arch), Cause::Defect("a rule has no section")));
+            return Err(self.error(
+                syscall,
+                Some(arch),
+                RuleErrorKind::Defect("a rule has no section"),
+            ));
         };
         let is_foreign = |section: &Section| section.other_abi().contains(number);
         if self.sections.get(section).is_some_and(is_foreign) {
             let abi = if arch == Arch::X32 { Arch::X86_64 } else { Arch::X32 };
-            return Err(self.error(syscall, Some(arch), Cause::OtherAbi { abi }));
+            return Err(self.error(syscall, Some(arch), RuleErrorKind::OtherAbi { abi }));
         }
         match self.decided.get(&(token, number)).copied() {
             Some(earlier) if verdict.precedence() > earlier.precedence() => {
-                return Err(self.error(syscall, Some(arch), Cause::Decided { earlier, verdict }));
+                return Err(self.error(
+                    syscall,
+                    Some(arch),
+                    RuleErrorKind::Decided { earlier, verdict },
+                ));
             }
             // An earlier rule decides, and its verdict has at least the same precedence.
             Some(_) => return Ok(()),

@@ -8,16 +8,16 @@ use callgate_core::template::VariableError;
 use callgate_core::{Action, Arch, Verdict};
 
 /// The largest errno that the kernel returns (`MAX_ERRNO` in `include/linux/err.h`; `__seccomp_filter` in kernel/seccomp.c).
-const MAX_ERRNO: u16 = 4095;
+pub(super) const MAX_ERRNO: u16 = 4095;
 
 /// An error in a rule of a [`FilterBuilder`](crate::FilterBuilder).
 ///
 /// ```
-/// use callgate::{Arch, ErrorKind, Filter};
+/// use callgate::{Arch, ErrorKind, Filter, RuleErrorKind};
 ///
 /// let error = Filter::builder(Arch::X86_64).allow(["read"])?.allow(["wriet"]).unwrap_err();
 /// let ErrorKind::Rule(rule) = error.kind() else { return Err(error) };
-/// assert_eq!((rule.number(), rule.syscall()), (2, "wriet"));
+/// assert_eq!((rule.number(), rule.syscall(), rule.kind()), (2, "wriet", &RuleErrorKind::UnknownName));
 /// assert_eq!(error.to_string(), r#"rule 2: unknown syscall "wriet"; did you mean "write"?"#);
 /// # Ok::<(), callgate::Error>(())
 /// ```
@@ -26,36 +26,124 @@ pub struct RuleError {
     pub(super) number: usize,
     pub(super) syscall: String,
     pub(super) arch: Option<Arch>,
-    pub(super) cause: Box<Cause>,
+    pub(super) kind: Box<RuleErrorKind>,
 }
 
+/// What is wrong with a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
+#[non_exhaustive]
+pub enum RuleErrorKind {
+    /// No architecture has a syscall of this name.
     UnknownName,
-    OnNoArch { arches: Vec<Arch>, others: Vec<Arch> },
-    NotASyscallNumber { given: i128 },
-    AmbiguousNumber { arches: Vec<Arch> },
-    ForeignArch { arch: Arch, arches: Vec<Arch> },
-    OtherAbi { abi: Arch },
-    ThroughMultiplexer { via: &'static str },
-    Decided { earlier: Verdict, verdict: Verdict },
-    Errno { given: u16 },
+    /// No architecture of the filter has the syscall.
+    OnNoArch {
+        /// The architectures of the filter.
+        arches: Vec<Arch>,
+        /// Those that have it.
+        others: Vec<Arch>,
+    },
+    /// A number that no syscall can have.
+    NotASyscallNumber {
+        /// The number.
+        given: i128,
+    },
+    /// A number without an architecture, which is another syscall on each.
+    AmbiguousNumber {
+        /// The architectures of the filter.
+        arches: Vec<Arch>,
+    },
+    /// The syscall of an architecture that the filter is not for.
+    ForeignArch {
+        /// That architecture.
+        arch: Arch,
+        /// The architectures of the filter.
+        arches: Vec<Arch>,
+    },
+    /// The number is one of another ABI with the same token.
+    OtherAbi {
+        /// That ABI.
+        abi: Arch,
+    },
+    /// A condition, but the syscall can also be made through `socketcall` or `ipc`.
+    ThroughMultiplexer {
+        /// The other syscall.
+        via: &'static str,
+    },
+    /// The rule has no effect, because an earlier one decides.
+    Decided {
+        /// The verdict of the earlier rule.
+        earlier: Verdict,
+        /// The verdict of this one.
+        verdict: Verdict,
+    },
+    /// An errno that the kernel would replace by the limit.
+    Errno {
+        /// The errno.
+        given: u16,
+        /// The largest one.
+        limit: u16,
+    },
+    /// The syscall has no such argument.
     Argument(ArgumentError),
-    NoSignature { name: String },
-    UnknownWidth { argument: String },
-    DoesNotFit { given: ArgValue, argument: String, bits: u8 },
-    Signed { given: ArgValue, argument: String },
-    OutsideMask { given: ArgValue, mask: ArgValue },
-    EmptyMask { argument: String },
-    EmptyRange { first: ArgValue, last: ArgValue },
-    TooDeep { limit: usize },
+    /// An argument by name of a syscall without names.
+    NoSignature {
+        /// The name of the argument.
+        name: String,
+    },
+    /// How many bits the kernel reads is unknown.
+    UnknownWidth {
+        /// The argument.
+        argument: String,
+    },
+    /// A value that is larger than the argument.
+    DoesNotFit {
+        /// The value.
+        given: ArgValue,
+        /// The argument.
+        argument: String,
+        /// How many bits of it are compared.
+        bits: u8,
+    },
+    /// An order comparison with a negative value.
+    Signed {
+        /// The value.
+        given: ArgValue,
+        /// The argument.
+        argument: String,
+    },
+    /// A value with bits that its mask removes.
+    OutsideMask {
+        /// The value.
+        given: ArgValue,
+        /// The mask.
+        mask: ArgValue,
+    },
+    /// A mask of 0.
+    EmptyMask {
+        /// The argument.
+        argument: String,
+    },
+    /// A range without values.
+    EmptyRange {
+        /// Its first value.
+        first: ArgValue,
+        /// Its last value.
+        last: ArgValue,
+    },
+    /// A condition that nests too deep.
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// An invalid variable.
     Variable(VariableError),
+    /// A defect of this crate.
     Defect(&'static str),
 }
 
-impl From<ArgumentError> for Cause {
-    fn from(error: ArgumentError) -> Cause {
-        Cause::Argument(error)
+impl From<ArgumentError> for RuleErrorKind {
+    fn from(error: ArgumentError) -> RuleErrorKind {
+        RuleErrorKind::Argument(error)
     }
 }
 
@@ -70,6 +158,11 @@ impl RuleError {
         &self.syscall
     }
 
+    /// What is wrong.
+    pub fn kind(&self) -> &RuleErrorKind {
+        &self.kind
+    }
+
     /// The architecture, if the error concerns a single one.
     pub fn arch(&self) -> Option<Arch> {
         self.arch
@@ -78,24 +171,29 @@ impl RuleError {
 
 impl fmt::Display for RuleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RuleError { number, syscall, arch, cause } = self;
-        match (&**cause, arch) {
+        let RuleError { number, syscall, arch, kind } = self;
+        match (&**kind, arch) {
             // These messages contain the syscall.
-            (Cause::UnknownName | Cause::OnNoArch { .. } | Cause::NotASyscallNumber { .. }, _) => {
+            (
+                RuleErrorKind::UnknownName
+                | RuleErrorKind::OnNoArch { .. }
+                | RuleErrorKind::NotASyscallNumber { .. },
+                _,
+            ) => {
                 write!(f, "rule {number}: ")?;
             }
             (_, Some(arch)) => write!(f, "rule {number}, {syscall} on {arch}: ")?,
             (_, None) => write!(f, "rule {number}, {syscall}: ")?,
         }
-        match &**cause {
-            Cause::UnknownName => {
+        match &**kind {
+            RuleErrorKind::UnknownName => {
                 write!(f, "unknown syscall {syscall:?}")?;
                 match nearest_name(syscall) {
                     Some(nearest) => write!(f, "; did you mean {nearest:?}?"),
                     None => f.write_str("; give its number if it is newer than the tables"),
                 }
             }
-            Cause::OnNoArch { arches, others } => {
+            RuleErrorKind::OnNoArch { arches, others } => {
                 write!(f, "{} has no syscall {syscall:?}", names(arches))?;
                 match others.as_slice() {
                     [] => f.write_str("; no architecture with a table has it"),
@@ -106,71 +204,71 @@ impl fmt::Display for RuleError {
                     }
                 }
             }
-            Cause::NotASyscallNumber { given } => {
+            RuleErrorKind::NotASyscallNumber { given } => {
                 write!(f, "{given} is not a syscall number; numbers are 0 to {}", u32::MAX)
             }
-            Cause::AmbiguousNumber { arches } => write!(
+            RuleErrorKind::AmbiguousNumber { arches } => write!(
                 f,
                 "the number is a different syscall on each of {}; give the name, or \
                  Syscall::on(arch, {syscall})",
                 names(arches)
             ),
-            Cause::ForeignArch { arch, arches } => write!(
+            RuleErrorKind::ForeignArch { arch, arches } => write!(
                 f,
                 "the filter is for {}, not for {arch}; give {arch} to Filter::builder",
                 names(arches)
             ),
-            Cause::OtherAbi { abi } => write!(
+            RuleErrorKind::OtherAbi { abi } => write!(
                 f,
                 "this is a syscall number of {abi}, which the filter gives a separate verdict; add {abi} \
                  to the architectures of Filter::builder"
             ),
-            Cause::ThroughMultiplexer { via } => write!(
+            RuleErrorKind::ThroughMultiplexer { via } => write!(
                 f,
                 "it can also be called through {via}(2), whose arguments a filter cannot read; give the \
                  syscall as Syscall::name({syscall:?}).direct(), and add a rule for {via:?}"
             ),
-            Cause::Decided { earlier, verdict } => write!(
+            RuleErrorKind::Decided { earlier, verdict } => write!(
                 f,
                 "the rule has no effect: an earlier rule gives the syscall {earlier} unconditionally, \
                  and the first match decides; move the rule with {verdict} before it"
             ),
-            Cause::Errno { given } => write_errno(f, *given),
-            Cause::Argument(error) => error.fmt(f),
-            Cause::NoSignature { name } => write!(
+            RuleErrorKind::Errno { given, .. } => write_errno(f, *given),
+            RuleErrorKind::Argument(error) => error.fmt(f),
+            RuleErrorKind::NoSignature { name } => write!(
                 f,
                 "the number has no name, so its argument {name:?} is unknown; give the argument by \
                  number, 0 to 5"
             ),
-            Cause::UnknownWidth { argument } => write!(
+            RuleErrorKind::UnknownWidth { argument } => write!(
                 f,
                 "the number of bits that the kernel reads of {argument} is unknown; use .low32() or .u64()"
             ),
-            Cause::DoesNotFit { given, argument, bits } => {
+            RuleErrorKind::DoesNotFit { given, argument, bits } => {
                 write!(f, "{given} does not fit into the {bits} compared bits of {argument}")?;
                 if *bits == 32 { f.write_str("; use .u64() to compare all 64") } else { Ok(()) }
             }
-            Cause::Signed { given, argument } => write!(
+            RuleErrorKind::Signed { given, argument } => write!(
                 f,
                 "order comparison of {argument} with {given}, but order comparisons are unsigned; give \
                  the unsigned value, or use non_negative()"
             ),
-            Cause::OutsideMask { given, mask } => write!(
+            RuleErrorKind::OutsideMask { given, mask } => write!(
                 f,
                 "{given} has bits outside the mask {mask}, so the comparison has the same result for \
                  every syscall"
             ),
-            Cause::EmptyMask { argument } => {
+            RuleErrorKind::EmptyMask { argument } => {
                 write!(f, "the mask of {argument} is 0; give at least one bit")
             }
-            Cause::EmptyRange { first, last } => {
+            RuleErrorKind::EmptyRange { first, last } => {
                 write!(f, "the range from {first} to {last} is empty")
             }
-            Cause::TooDeep { limit } => {
+            RuleErrorKind::TooDeep { limit } => {
                 write!(f, "the condition nests deeper than {limit} levels (the limit)")
             }
-            Cause::Variable(error) => error.fmt(f),
-            Cause::Defect(what) => write!(f, "{what} (a defect of callgate)"),
+            RuleErrorKind::Variable(error) => error.fmt(f),
+            RuleErrorKind::Defect(what) => write!(f, "{what} (a defect of callgate)"),
         }
     }
 }
@@ -194,8 +292,9 @@ pub(super) fn too_large_errno(verdict: Verdict) -> Option<u16> {
 
 impl std::error::Error for RuleError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &*self.cause {
-            Cause::Argument(error) => Some(error),
+        match &*self.kind {
+            RuleErrorKind::Argument(error) => Some(error),
+            RuleErrorKind::Variable(error) => Some(error),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 use std::ops::{BitAnd, BitOr, Not};
 
 use super::arg::Arg;
-use super::error::Cause;
+use super::error::RuleErrorKind;
 use super::matcher::Matcher;
 use super::operand::Operand;
 use callgate_core::Arch;
@@ -102,8 +102,8 @@ impl Expr {
         arch: Arch,
         name: Option<&str>,
         variables: &mut VariableList,
-    ) -> Result<Condition, Cause> {
-        let mut all = |parts: &[Expr]| -> Result<Vec<Condition>, Cause> {
+    ) -> Result<Condition, RuleErrorKind> {
+        let mut all = |parts: &[Expr]| -> Result<Vec<Condition>, RuleErrorKind> {
             parts.iter().map(|part| part.resolve(arch, name, variables)).collect()
         };
         match &self.shape {
@@ -111,7 +111,7 @@ impl Expr {
             Shape::Any(parts) => Ok(Condition::any(all(parts)?)),
             Shape::Not(part) => Ok(part.resolve(arch, name, variables)?.negated()),
             Shape::Test(arg, matcher) => Operand::of(arg, arch, name)?.resolve(matcher, variables),
-            Shape::TooDeep => Err(Cause::TooDeep { limit: MAX_DEPTH }),
+            Shape::TooDeep => Err(RuleErrorKind::TooDeep { limit: MAX_DEPTH }),
         }
     }
 

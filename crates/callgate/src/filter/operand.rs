@@ -4,7 +4,7 @@
 //! the low word, larger values with both words, so that `count <= 1 << 40` holds.
 
 use super::arg::{Arg, Place, Width};
-use super::error::Cause;
+use super::error::RuleErrorKind;
 use super::matcher::Matcher;
 use super::value::ArgValue;
 use super::variable::{Comparand, Kind, Var};
@@ -31,11 +31,12 @@ impl<'a> Operand<'a> {
         arg: &'a Arg,
         arch: Arch,
         syscall: Option<&str>,
-    ) -> Result<Operand<'a>, Cause> {
+    ) -> Result<Operand<'a>, RuleErrorKind> {
         let (field, read) = match &arg.place {
             Place::InstructionPointer => (Some(Field::instruction_pointer()), Some(64)),
             Place::Name(name) => {
-                let syscall = syscall.ok_or_else(|| Cause::NoSignature { name: name.clone() })?;
+                let syscall =
+                    syscall.ok_or_else(|| RuleErrorKind::NoSignature { name: name.clone() })?;
                 let place = arch.argument(syscall, name)?;
                 (Field::arg(place.index), place.bits)
             }
@@ -46,7 +47,7 @@ impl<'a> Operand<'a> {
                 (Field::arg(place.index), place.bits)
             }
         };
-        let field = field.ok_or(Cause::Defect("an argument has no field"))?;
+        let field = field.ok_or(RuleErrorKind::Defect("an argument has no field"))?;
         let narrow = !arch.has_wide_registers() && !matches!(arg.place, Place::InstructionPointer);
         let bits = match (arg.width, read) {
             (Width::Low32, _) => 32,
@@ -54,7 +55,7 @@ impl<'a> Operand<'a> {
             (Width::U64, _) => 64,
             (Width::Kernel, Some(bits)) => bits,
             (Width::Kernel, None) => {
-                return Err(Cause::UnknownWidth { argument: arg.place.to_string() });
+                return Err(RuleErrorKind::UnknownWidth { argument: arg.place.to_string() });
             }
         };
         let extended = (narrow && arg.width != Width::Low32).then_some(field);
@@ -69,7 +70,7 @@ impl<'a> Operand<'a> {
         &self,
         matcher: &Matcher,
         variables: &mut VariableList,
-    ) -> Result<Condition, Cause> {
+    ) -> Result<Condition, RuleErrorKind> {
         let mut compare = |cmp, comparand: &Comparand| self.compare(cmp, comparand, variables);
         Ok(match matcher {
             Matcher::Any => Condition::always(),
@@ -84,7 +85,7 @@ impl<'a> Operand<'a> {
             Matcher::Range { first, last } => {
                 let start = first.unwrap_or(ArgValue(0));
                 if let Some(last) = last.filter(|last| *last < start) {
-                    return Err(Cause::EmptyRange { first: start, last });
+                    return Err(RuleErrorKind::EmptyRange { first: start, last });
                 }
                 let mut both = Vec::new();
                 for (cmp, bound) in [(Cmp::Ge, first), (Cmp::Le, last)] {
@@ -130,7 +131,7 @@ impl<'a> Operand<'a> {
         cmp: Cmp,
         comparand: &Comparand,
         variables: &mut VariableList,
-    ) -> Result<Condition, Cause> {
+    ) -> Result<Condition, RuleErrorKind> {
         let value = match (&comparand.0, cmp) {
             (Kind::Variable(variable), _) => {
                 return self.variable(VariableRelation::Cmp(cmp), variable, variables);
@@ -147,8 +148,8 @@ impl<'a> Operand<'a> {
         relation: VariableRelation,
         variable: &Var,
         variables: &mut VariableList,
-    ) -> Result<Condition, Cause> {
-        let symbol = variable.symbol(variables).map_err(Cause::Variable)?;
+    ) -> Result<Condition, RuleErrorKind> {
+        let symbol = variable.symbol(variables).map_err(RuleErrorKind::Variable)?;
         if self.field.high_word().is_some() {
             variables.widen(symbol);
         }
@@ -162,29 +163,29 @@ impl<'a> Operand<'a> {
     }
 
     /// A value at the width of the operand.
-    fn value(&self, given: ArgValue) -> Result<u64, Cause> {
+    fn value(&self, given: ArgValue) -> Result<u64, RuleErrorKind> {
         let limit = if self.extended.is_some() { u64::MAX } else { self.full() };
         let smallest = -(1i128 << (self.bits - 1));
         if given.0 > i128::from(limit) || given.0 < smallest {
             let (argument, bits) = (self.name.to_string(), self.bits);
-            return Err(Cause::DoesNotFit { given, argument, bits });
+            return Err(RuleErrorKind::DoesNotFit { given, argument, bits });
         }
         Ok(if given.0 < 0 { given.0 as u64 & self.full() } else { given.0 as u64 })
     }
 
     /// The value of an order comparison, which is unsigned.
-    fn unsigned(&self, given: ArgValue) -> Result<u64, Cause> {
+    fn unsigned(&self, given: ArgValue) -> Result<u64, RuleErrorKind> {
         if given.0 < 0 {
-            return Err(Cause::Signed { given, argument: self.name.to_string() });
+            return Err(RuleErrorKind::Signed { given, argument: self.name.to_string() });
         }
         self.value(given)
     }
 
     /// A value or bits within the mask of the operand.
-    fn within_mask(&self, given: ArgValue) -> Result<u64, Cause> {
+    fn within_mask(&self, given: ArgValue) -> Result<u64, RuleErrorKind> {
         let value = self.value(given)?;
         match self.mask {
-            Some(mask) if value & !mask != 0 => Err(Cause::OutsideMask {
+            Some(mask) if value & !mask != 0 => Err(RuleErrorKind::OutsideMask {
                 given: ArgValue(value.into()),
                 mask: ArgValue(mask.into()),
             }),
@@ -192,9 +193,9 @@ impl<'a> Operand<'a> {
         }
     }
 
-    fn mask_of(&self, given: ArgValue) -> Result<u64, Cause> {
+    fn mask_of(&self, given: ArgValue) -> Result<u64, RuleErrorKind> {
         match self.value(given)? {
-            0 => Err(Cause::EmptyMask { argument: self.name.to_string() }),
+            0 => Err(RuleErrorKind::EmptyMask { argument: self.name.to_string() }),
             mask => Ok(mask),
         }
     }

@@ -1,7 +1,9 @@
 //! Messages with the source that each is about.
 
+use std::fmt;
+
 use crate::compile::CompileError;
-use callgate_bpf::diagnostic::{Diagnostic, Help};
+use callgate_bpf::diagnostic::{Diagnostic, Help, Severity};
 
 /// A message about a source, or about the request.
 #[derive(Clone, Debug)]
@@ -57,5 +59,22 @@ impl Message {
     /// The message for a failed compilation. `give_values` is how variables get values.
     pub fn failed(source: &str, error: &CompileError, give_values: &str) -> Messages {
         Message::lines(source, error.to_string(), error.help_or_values(give_values))
+    }
+}
+
+impl fmt::Display for Message {
+    /// `profile.json:2:20: error: …`, with the advice in a line of its own.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Diagnostic { severity, position, message, help, .. } = &self.diagnostic;
+        f.write_str(self.source.as_deref().unwrap_or("callgate"))?;
+        if let Some(at) = position {
+            write!(f, ":{}:{}", at.line, at.column)?;
+        }
+        let severity = match severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        write!(f, ": {severity}: {message}")?;
+        if help.is_empty() { Ok(()) } else { write!(f, "\n  help: {help}") }
     }
 }

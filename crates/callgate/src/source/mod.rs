@@ -11,6 +11,16 @@
 //! Several sources are combined as an [`Expression`], `A + B - C ^ D`, whose value is a [`Combination`] of filters. A source of
 //! several files is read from a [`Directory`].
 //!
+//! [`compile`] does all of it with the defaults:
+//!
+//! ```
+//! let compiled = callgate::source::compile("ALLOW { read } DEFAULT KILL")?;
+//! assert!(compiled.program.len() > 3);
+//! # Ok::<(), callgate::source::SourceError>(())
+//! ```
+//!
+//! The same in steps:
+//!
 //! ```
 //! use callgate::Arch;
 //! use callgate::compile::Options;
@@ -29,6 +39,7 @@
 mod ambiguous;
 mod arches;
 mod combination;
+mod compile;
 mod directory;
 mod encoding;
 mod expression;
@@ -52,6 +63,7 @@ mod wording;
 pub use arches::{arches_in, sort_arches_of_unit};
 pub use callgate_formats::languages::Reading;
 pub use combination::Combination;
+pub use compile::{CompiledSource, SourceError, compile};
 pub use directory::{Directory, android_lists};
 pub use encoding::utf8;
 pub use expression::{Expression, Terms, is_expression, parse_denial};

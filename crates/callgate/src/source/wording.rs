@@ -57,4 +57,25 @@ impl Wording {
         empty: |_| "",
         converted: |command, name| format!("{command} {name}"),
     };
+
+    /// The words of this library.
+    pub const LIBRARY: &Wording = &Wording {
+        give_values: "give the values with `SourceText::values`, or use `SourceText::compile_template`",
+        give_values_to_merge: "give the values with `SourceText::values`",
+        one_byte_order: "give one machine for both, or `Reading::endian` of a program",
+        choose_arch: "give other `Reading::arches`",
+        byte_order: "omit `Reading::arches` and `Reading::endian`, or give those of the text",
+        give_format: "give its `SourceText::format`",
+        choose_format: "give its `SourceText::format`: oci or bpftext",
+        give_raw: "give a program as `SourceContent::Insns` or `SourceContent::Bytes`",
+        no_parts: [
+            "a text in this format has no parts with names",
+            "`SourceText::part` is for resources of Kubernetes and threads of Firecracker",
+        ],
+        android_filter: |_, filter| match filter {
+            "" => "omit `SourceText::part`".to_owned(),
+            filter => format!("`SourceText::part`: \"{filter}\""),
+        },
+        ..*Wording::REQUEST
+    };
 }

@@ -4,8 +4,8 @@ use callgate_bpf::SyscallTable;
 use std::error::Error as _;
 
 use callgate::{
-    Arch, BuildError, Endian, Error, ErrorKind, Expr, Filter, FilterBuilder, Result, Syscall,
-    Verdict, arg, instruction_pointer,
+    Arch, BuildError, Endian, Error, ErrorKind, Expr, Filter, FilterBuilder, Result, RuleErrorKind,
+    Syscall, Verdict, arg, instruction_pointer,
 };
 use callgate_bpf::diagnostic::Position;
 use callgate_codegen::Weights;
@@ -105,6 +105,9 @@ fn errnos_that_the_kernel_would_replace() {
         x86_64().rule(Verdict::errno(60000), ["read"]),
         "rule 1, read: the errno is 60000, but must be from 0 to 4095: the kernel would return 4095; give an errno that exists",
     );
+    let error = x86_64().rule(Verdict::errno(60000), ["read"]).unwrap_err();
+    let ErrorKind::Rule(rule) = error.kind() else { panic!("{error}") };
+    assert_eq!(rule.kind(), &RuleErrorKind::Errno { given: 60000, limit: 4095 });
     let conditional = x86_64().rule_if(Verdict::errno(4096), "read", arg("fd").eq(0));
     assert!(conditional.unwrap_err().to_string().contains("the errno is 4096"));
     let read = || x86_64().allow(["read"]).unwrap();

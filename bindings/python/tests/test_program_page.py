@@ -1,0 +1,19 @@
+"""The program in Python of docs/program.md does what it says."""
+
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "program.md"
+
+
+class ProgramPage(unittest.TestCase):
+    def test_the_program_runs(self):
+        programs = re.findall("<!-- python -->\n```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+        self.assertTrue(programs)
+        for program in programs:
+            result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+            self.assertEqual(result.stderr, "")
+            self.assertEqual(result.stdout, "Operation not permitted\n")
