@@ -7,8 +7,10 @@ mod archive;
 mod context;
 mod manifest;
 mod options;
+mod part;
 mod parts;
 mod run;
+mod sbom;
 
 pub(crate) use options::HELP;
 pub(crate) use run::run;
