@@ -4,6 +4,7 @@ mod baseline_json;
 mod bench_json;
 mod containers;
 mod libraries;
+mod node;
 mod parity;
 mod recorder_ends;
 mod review_action;
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
         bench_json::trials(),
         containers::trials(),
         libraries::trials(),
+        node::trials(),
         parity::trials(),
         recorder_ends::trials(),
         review_action::trials(),

@@ -62,6 +62,11 @@ impl RecordError {
         }
     }
 
+    /// Whether the target has no processes: it has ended.
+    pub fn is_without_processes(&self) -> bool {
+        matches!(self.kind, RecordErrorKind::NoProcesses(_))
+    }
+
     /// What to do about it; may be empty.
     pub fn help(&self) -> &'static str {
         match &self.kind {

@@ -44,7 +44,7 @@ mod tracer;
 
 pub use error::RecordError;
 pub use note::{Note, RecordMethod};
-pub use record::{attach_to, record, record_to};
+pub use record::{Recorders, attach_to, record, record_to};
 pub use running::{AttachTarget, Cgroup, RunningProcess, TargetError};
 pub use save::{ExecutableRecording, Recorded, Save, ended_by, exit_status};
 pub use tally::{MAX_EXECUTABLES, MAX_SYSCALLS};

@@ -1,5 +1,6 @@
 //! Records a command by the first method that works, or processes that run already.
 
+use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 use callgate_linux::Command;
@@ -10,7 +11,7 @@ use crate::note::{Note, RecordMethod};
 use crate::ptrace;
 use crate::running::AttachTarget;
 use crate::save::{Nowhere, Outcome, Parts, Recorded, RunDescription, Save, exit_status};
-use crate::signals::{Signals, one_at_a_time};
+use crate::signals::{Signals, one_at_a_time, wait_for_wake};
 use crate::start::Mark;
 
 /// Records a command by the first of these methods that works.
@@ -92,16 +93,77 @@ pub fn attach_to(
     limit: Option<Duration>,
     save: &mut dyn Save,
 ) -> Result<Recorded, RecordError> {
+    /// How often the recorder looks whether the last thread has ended.
+    const PAUSE: Duration = Duration::from_millis(50);
     let _turn = one_at_a_time();
     let signals = Signals::end_recording();
+    let (mut outcome, description) = attach(target, limit, PAUSE, save, &signals)?;
+    outcome.signals = Some(signals);
+    Ok(finish(outcome, &description, save))
+}
+
+/// Records several targets at the same time, each as [`attach_to`] does, in threads of the caller. One set of eBPF
+/// programs serves them all. A signal that would end this process ends all recordings instead; until this is dropped,
+/// no further signal has an effect.
+pub struct Recorders {
+    signals: Signals,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Recorders {
+    /// Prepares to record; this process makes no other recordings meanwhile.
+    ///
+    /// # Errors
+    /// If running processes cannot be recorded here.
+    pub fn new() -> Result<Recorders, RecordError> {
+        let turn = one_at_a_time();
+        Attached::recorder(false)?;
+        Ok(Recorders { signals: Signals::end_recordings(), _turn: turn })
+    }
+
+    /// Records a target until the time is over, a signal arrives, or its last process has ended, which is noticed within
+    /// a second.
+    ///
+    /// # Errors
+    /// Those of [`attach_to`].
+    pub fn attach_to(
+        &self,
+        target: &AttachTarget,
+        limit: Option<Duration>,
+        save: &mut dyn Save,
+    ) -> Result<Recorded, RecordError> {
+        /// A look reads the map of all recorded threads, so its cost grows with their number, for each of the recorders.
+        const PAUSE: Duration = Duration::from_secs(1);
+        let (outcome, description) = attach(target, limit, PAUSE, save, &self.signals)?;
+        Ok(finish(outcome, &description, save))
+    }
+
+    /// Whether a signal has ended the recordings.
+    pub fn are_ended(&self) -> bool {
+        self.signals.interrupted()
+    }
+
+    /// Waits for this long, or for a signal. May return earlier.
+    pub fn wait(&self, time: Duration) {
+        wait_for_wake(time);
+    }
+}
+
+/// Attaches and records.
+fn attach(
+    target: &AttachTarget,
+    limit: Option<Duration>,
+    pause: Duration,
+    save: &mut dyn Save,
+    signals: &Signals,
+) -> Result<(Outcome, RunDescription), RecordError> {
     let command = target.command(save.keeps_arguments());
     let attached = Attached::new(target, save.wants_executables())?;
     let method = RecordMethod::Tracepoint;
     let attached_to = (!target.is_starting()).then(|| (target.to_string(), Instant::now()));
     let description = RunDescription { method, command, attached: attached_to };
-    let parts = Parts::new(&mut *save, description.clone());
-    let outcome = attached.record(limit, parts, signals);
-    Ok(finish(outcome, &description, save))
+    let parts = Parts::new(save, description.clone());
+    Ok((attached.record(limit, pause, parts, signals), description))
 }
 
 /// Saves the whole recording.
@@ -110,7 +172,9 @@ fn finish(outcome: Outcome, description: &RunDescription, save: &mut dyn Save) -
     let caveats: Vec<_> = notes.iter().map(Note::caveat).collect();
     let (recording, executables) =
         description.recordings(tallies, status.map(exit_status), &caveats);
-    signals.wait_for_saving();
+    if let Some(signals) = &signals {
+        signals.wait_for_saving();
+    }
     save.whole(&recording, &executables);
     drop(signals);
     Recorded {

@@ -243,8 +243,8 @@ pub(super) struct Outcome {
     pub(super) time: Duration,
     pub(super) cost: Duration,
     pub(super) notes: Vec<Note>,
-    /// Held until the recording is saved.
-    pub(super) signals: Signals,
+    /// Held until the recording is saved; `None` if the caller holds them.
+    pub(super) signals: Option<Signals>,
 }
 
 #[cfg(test)]

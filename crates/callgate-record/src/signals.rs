@@ -63,12 +63,16 @@ impl Signals {
     /// From now on, signals are forwarded to the command. Signals that are ignored stay ignored, also for the
     /// command, as `nohup` requires.
     pub(super) fn forward_to(command: pid_t) -> Signals {
+        Signals::handle(command, 0)
+    }
+
+    fn handle(command: pid_t, flags: c_int) -> Signals {
         COMMAND.store(command, Ordering::Relaxed);
         INTERRUPTED.store(false, Ordering::Relaxed);
         HELD_UNTIL.store(0, Ordering::Relaxed);
         let mut before = Vec::new();
         for signal in SIGNALS {
-            let Some(old) = set(signal, &held(0)) else { continue };
+            let Some(old) = set(signal, &held(flags)) else { continue };
             if old.sa_sigaction == libc::SIG_IGN {
                 set(signal, &old);
             } else {
@@ -83,6 +87,12 @@ impl Signals {
     /// From now on, signals end the recording of processes that run already.
     pub(super) fn end_recording() -> Signals {
         Signals::forward_to(0)
+    }
+
+    /// Like [`Signals::end_recording`] for several recordings, of which some may be saved when a signal arrives: it
+    /// interrupts no syscall, except the waits of recorders.
+    pub(super) fn end_recordings() -> Signals {
+        Signals::handle(0, libc::SA_RESTART)
     }
 
     /// The command has ended: signals now end the waiting. Called before the command is reaped, because its process

@@ -42,6 +42,18 @@ pub(super) struct Context {
     pub(super) owner: Owner,
     /// The machines to build for.
     pub(super) machines: Vec<Machine>,
+    /// What was built so far.
+    pub(super) built: Vec<Built>,
+}
+
+/// A file of the release that was built.
+pub(super) struct Built {
+    /// The name of the part that made it.
+    pub(super) part: &'static str,
+    /// Its path below `output`, with `/`.
+    pub(super) path: String,
+    /// The machine that it is for; `None` for any.
+    pub(super) machine: Option<&'static str>,
 }
 
 impl Context {
@@ -58,7 +70,8 @@ impl Context {
         let work = target.join("release-work");
         make(&output)?;
         make(&work)?;
-        Ok(Context { root, version, output, work, epoch, owner, machines })
+        let built = Vec::new();
+        Ok(Context { root, version, output, work, epoch, owner, machines, built })
     }
 
     /// Cargo in the root of the tree. Compilers write no path and no time of this machine, and find the time of the commit in

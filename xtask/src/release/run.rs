@@ -6,7 +6,7 @@ use std::time::Instant;
 use callgate_tasks::files::{remove, run as output};
 use callgate_tasks::{Result, workspace};
 
-use super::context::Context;
+use super::context::{Built, Context};
 use super::manifest;
 use super::options::Options;
 use super::parts::PARTS;
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         ));
     }
     clean()?;
-    let context = Context::new(options.version, options.machines)?;
+    let mut context = Context::new(options.version, options.machines)?;
     if context.owner.is_placeholder() {
         let place = context.owner.place();
         println!("warning: {place} is a placeholder: `cargo xtask owner` names the owner");
@@ -38,7 +38,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         let start = Instant::now();
         println!("== {}: {}", part.name, part.summary);
         let failed = |error: String| format!("{}: {error}", part.name);
-        artefacts.extend((part.build)(&context).map_err(failed)?);
+        for artefact in (part.build)(&context).map_err(failed)? {
+            let (path, machine) = (artefact.path.clone(), artefact.machine);
+            context.built.push(Built { part: part.name, path, machine });
+            artefacts.push(artefact);
+        }
         let built = start.elapsed().as_secs();
         if options.check {
             (part.check)(&context).map_err(failed)?;

@@ -24,7 +24,7 @@ fn words(line: &str) -> Vec<String> {
         if ["&", "|", ">", "<", ";", "#", "&&"].iter().any(|end| word.starts_with(end)) {
             break;
         }
-        let word = word.replace("$RECORD_FOR", "1h").replace("$", "");
+        let word = word.replace('$', "");
         words.push(word.replace(['"', '\''], ""));
         if line.contains(" -- ") && word == "--" {
             words.push("command".to_owned());
@@ -39,10 +39,11 @@ fn command_lines(text: &str) -> Vec<Vec<String>> {
     let text = text.replace("\\\n", " ");
     let commands = text.lines().filter_map(|line| {
         let line = line.trim_start();
-        let at = line.find("callgate ")?;
-        // The start of the line, or after a pipe or in a shell that kubectl exec starts.
-        let is_command = at == 0 || line[..at].ends_with("| ") || line[..at].ends_with(" sh -c '");
-        is_command.then(|| words(&line[at..]))
+        // The start of the line, or after a pipe or in a pod.
+        let is_command =
+            |at: usize| at == 0 || ["| ", " -- "].iter().any(|before| line[..at].ends_with(before));
+        let (at, _) = line.match_indices("callgate ").find(|(at, _)| is_command(*at))?;
+        Some(words(&line[at..]))
     });
     commands.collect()
 }
@@ -55,29 +56,47 @@ fn must_parse(place: &str, words: &[String]) {
 }
 
 #[test]
-fn the_command_lines_of_the_manifests_are_accepted() {
-    for (name, least) in [("fleet/kubernetes/recorder.yaml", 1), ("docs/fleet.md", 10)] {
-        let text = std::fs::read_to_string(root().join(name)).unwrap();
-        let indented = if Path::new(name).extension().is_some_and(|kind| kind == "md") {
-            // Examples are indented by four blanks; sentences are not.
-            text.lines().filter(|line| line.starts_with("    ")).collect::<Vec<_>>().join("\n")
-        } else {
-            text
-        };
-        let all = command_lines(&indented);
-        assert!(all.len() >= least, "{name}: {all:?}");
-        all.iter().for_each(|words| must_parse(name, words));
-    }
+fn the_command_lines_of_the_page_are_accepted() {
+    let text = std::fs::read_to_string(root().join("docs/fleet.md")).unwrap();
+    // Examples are indented by four blanks; sentences are not.
+    let examples: Vec<&str> = text.lines().filter(|line| line.starts_with("    ")).collect();
+    let all = command_lines(&examples.join("\n"));
+    assert!(all.len() >= 10, "{all:?}");
+    all.iter().for_each(|words| must_parse("docs/fleet.md", words));
+}
+
+/// The text of a manifest.
+fn manifest(name: &str) -> String {
+    std::fs::read_to_string(root().join("fleet").join(name)).unwrap()
 }
 
 #[test]
-fn the_recorder_of_the_manifest_attaches_with_labels() {
-    let text = std::fs::read_to_string(root().join("fleet/kubernetes/recorder.yaml")).unwrap();
-    let all = command_lines(&text);
-    let words = all.iter().find(|words| words.iter().any(|word| word == "--container")).unwrap();
-    for label in ["node=", "image=", "namespace=", "pod=", "container="] {
-        assert!(words.iter().any(|word| word.starts_with(label)), "{label}: {words:?}");
+fn the_arguments_of_the_recorder_are_accepted() {
+    let (pod, values) =
+        (manifest("kubernetes/daemonset.yaml"), manifest("kubernetes/kustomization.yaml"));
+    let after = pod.split_once("        args:\n").unwrap().1;
+    let args = after.lines().map_while(|line| line.strip_prefix("        - "));
+    let mut words = vec!["callgate".to_owned()];
+    for word in args {
+        let mut word = word.replace("$(NODE_NAME)", "node-1");
+        for name in ["PODS", "FOR", "MOST"] {
+            let value = values.split_once(&format!("  - {name}=")).unwrap().1;
+            word = word.replace(&format!("$({name})"), value.lines().next().unwrap());
+        }
+        assert!(!word.contains('$'), "{word}");
+        words.push(word);
     }
+    assert!(words.len() > 5, "{words:?}");
+    must_parse("daemonset.yaml", &words);
+}
+
+#[test]
+fn the_image_of_the_recorder_is_that_of_this_version() {
+    let base = manifest("kubernetes/kustomization.yaml");
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(base.contains(&format!("  newTag: {version}\n")), "{base}");
+    let example = manifest("kubernetes-example/kustomization.yaml");
+    assert!(example.contains(&format!("?ref=v{version}\"")), "{example}");
 }
 
 #[test]

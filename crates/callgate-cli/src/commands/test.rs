@@ -74,7 +74,7 @@ pub(crate) fn run(args: &TestArgs) -> Result<u8> {
     let file =
         args.output.as_ref().filter(is_file).map(|path| NewFile::prepare(path)).transpose()?;
     let recorded = command.record(args.via, None)?;
-    warn_about(&recorded, false);
+    warn_about(&recorded, false, None);
     let status = exit_status(recorded.status);
     if status != 0 {
         report::warn(

@@ -9,6 +9,7 @@ use super::files::RecordingOptions;
 use super::stream::{Origin, read_each};
 use crate::report::{Failure, Result};
 use crate::source::Place;
+use crate::text::counted;
 
 /// A merged recording.
 pub(crate) struct Merged {
@@ -22,26 +23,37 @@ pub(crate) struct Merged {
 }
 
 /// Reads the recordings of files, directories and streams, and merges them, each run once. `prepare` may change each of
-/// them before.
+/// them before, and returns whether it is merged.
 pub(crate) fn read_merged<P: AsRef<Path>>(
     inputs: &[P],
     options: RecordingOptions,
-    prepare: &dyn Fn(&mut Recording) -> std::result::Result<(), Diagnostic>,
+    prepare: &dyn Fn(&mut Recording) -> std::result::Result<bool, Diagnostic>,
 ) -> Result<Merged> {
     let mut merger = Merger::default();
     let mut is_first = true;
     loop {
-        let (mut origins, mut prepared) = (Vec::new(), Ok(()));
-        let mut add = |mut recording: Recording, origin: Origin| {
-            if let (Err(error), true) = (prepare(&mut recording), prepared.is_ok()) {
+        let (mut origins, mut prepared, mut left_out) = (Vec::new(), Ok(()), 0);
+        let mut add = |mut recording: Recording, origin: Origin| match prepare(&mut recording) {
+            Ok(true) => {
+                merger.add(recording);
+                origins.push(origin);
+            }
+            Ok(false) => left_out += 1,
+            Err(error) if prepared.is_ok() => {
                 prepared = Err(Failure::of(&*origin.name, vec![error]));
             }
-            merger.add(recording);
-            origins.push(origin);
+            Err(_) => {}
         };
         let skipped = read_each(inputs, options, !is_first, &mut add)?;
         prepared?;
         let read = origins.len();
+        if read == 0 && left_out > 0 {
+            return Err(Failure::new(format!(
+                "none of {} has the labels of --only",
+                counted(left_out, "recording")
+            ))
+            .help("callgate record merge --format text lists labels"));
+        }
         if read == 0 {
             return Err(Failure::new("no recording can be read").help("see the warnings above"));
         }

@@ -70,7 +70,7 @@ pub(crate) fn play(text: &str, path: &Path) -> Result<String, Skip> {
 }
 
 /// Skips the session unless this machine has what it requires.
-fn needs(what: &str) -> TestResult {
+pub(crate) fn needs(what: &str) -> TestResult {
     let status = fs::read("/proc/self/status").unwrap_or_default();
     let status = String::from_utf8_lossy(&status);
     let root = status.lines().any(|line| line.starts_with("Uid:\t0\t"));

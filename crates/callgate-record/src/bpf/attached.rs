@@ -17,9 +17,6 @@ use crate::save::{Outcome, Parts};
 use crate::signals::{self, Signals};
 use crate::start::time_of_a_syscall;
 
-/// How often the recorder checks whether the last thread has ended.
-const PAUSE: Duration = Duration::from_millis(50);
-
 /// How many sets of programs are tried. A recorder that starts at the same time may join a new set, and add the same
 /// threads first.
 const ATTEMPTS: u32 = 16;
@@ -42,10 +39,7 @@ impl Attached {
     /// Starts to record the threads of a target, and everything that they start. `splits`: executables are counted
     /// apart.
     pub(crate) fn new(target: &AttachTarget, splits: bool) -> Result<Attached, RecordErrorKind> {
-        let mut recorder = Recorder::new(splits).map_err(RecordErrorKind::Attach)?;
-        if !in_first_namespace() {
-            return Err(RecordErrorKind::OtherNamespace);
-        }
+        let mut recorder = Attached::recorder(splits)?;
         for _ in 0..ATTEMPTS {
             match Attached::with(recorder, target)? {
                 Ok(attached) if attached.seeded.added == 0 && !target.is_starting() => {
@@ -58,6 +52,15 @@ impl Attached {
             }
         }
         Err(RecordErrorKind::Attach(BpfError::NotSeen))
+    }
+
+    /// A recorder that records nothing yet; an error if it could not attach to any process here.
+    pub(crate) fn recorder(splits: bool) -> Result<Recorder, RecordErrorKind> {
+        let recorder = Recorder::new(splits).map_err(RecordErrorKind::Attach)?;
+        match in_first_namespace() {
+            true => Ok(recorder),
+            false => Err(RecordErrorKind::OtherNamespace),
+        }
     }
 
     fn with(
@@ -92,12 +95,14 @@ impl Attached {
         }
     }
 
-    /// Records until the time is over, a signal arrives, or the last thread has ended.
+    /// Records until the time is over, a signal arrives, or the last thread has ended, for which it looks after each
+    /// `pause`.
     pub(crate) fn record(
         mut self,
         limit: Option<Duration>,
+        pause: Duration,
         mut parts: Parts<'_>,
-        signals: Signals,
+        signals: &Signals,
     ) -> Outcome {
         let start = Instant::now();
         parts.attached(self.seeded.added);
@@ -114,7 +119,7 @@ impl Attached {
                 self.recorder.save(&mut parts, &self.seeded.before);
             }
             parts.waits(start.elapsed());
-            signals::wait_for_wake(left.map_or(PAUSE, |left| left.min(PAUSE)));
+            signals::wait_for_wake(left.map_or(pause, |left| left.min(pause)));
         };
         let (time, cost) = (start.elapsed(), self.cost);
         let mut notes = Vec::new();
@@ -141,7 +146,7 @@ impl Attached {
         // Another process may join at any time.
         let watched = watched.map(|_| false);
         let tallies = self.recorder.finish(self.seeded.before, watched, &self.living, &mut notes);
-        Outcome { tallies, status: None, time, cost, notes, signals }
+        Outcome { tallies, status: None, time, cost, notes, signals: None }
     }
 
     /// Whether no thread is left, and no process that may execute the program of a starting container.
@@ -223,7 +228,8 @@ mod tests {
         let session = &attached.recorder.session;
         session.set.sessions.remove(&session.id.to_ne_bytes()).unwrap();
         let parts = &mut Nowhere;
-        let outcome = attached.record(None, Parts::none(parts), Signals::end_recording());
+        let (pause, signals) = (Duration::from_millis(50), Signals::end_recording());
+        let outcome = attached.record(None, pause, Parts::none(parts), &signals);
         end(child);
         assert!(matches!(outcome.notes[..], [Note::Unreadable(_)]), "{:?}", outcome.notes);
         assert_eq!(outcome.tallies.whole.recording.total(), 1);

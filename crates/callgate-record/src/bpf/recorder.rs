@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use callgate::Arch;
@@ -14,7 +15,7 @@ use super::layout::{
 };
 use super::living::Living;
 use super::session::{Executable, Session};
-use super::set::{Plan, Set, look_up_types};
+use super::set::{Plan, Set, SharedSet, look_up_types};
 use crate::error::RecordErrorKind;
 use crate::save::{Outcome, Parts};
 use crate::signals::{Signals, WaitTimer};
@@ -43,20 +44,30 @@ impl Recorder {
         let (offsets, targets) = look_up_types()?;
         let plan = Plan::new(offsets, targets);
         // Fails if the set has too many sessions.
-        let join = || Set::find(&plan).and_then(|set| Session::new(set, &plan, splits).ok());
-        if let Some(session) = join() {
+        let open = |set| Session::new(set, &plan, splits).ok();
+        let mut last = SharedSet::lock();
+        if let Some(session) = last.get().and_then(open) {
             return Ok(Recorder { plan, session, is_shared: true, unrecorded });
         }
-        let own = Set::load(&plan)?;
-        match join() {
-            Some(session) => Ok(Recorder { plan, session, is_shared: true, unrecorded }),
-            None => Recorder::of(own, plan, unrecorded, splits),
-        }
+        let find = || Set::find(&plan).map(Arc::new).and_then(open);
+        let joined = find();
+        let (session, is_shared) = match joined {
+            Some(session) => (session, true),
+            None => {
+                let own = Arc::new(Set::load(&plan)?);
+                match find() {
+                    Some(session) => (session, true),
+                    None => (Session::new(own, &plan, splits).map_err(BpfError::Map)?, false),
+                }
+            }
+        };
+        last.remember(&session.set);
+        Ok(Recorder { plan, session, is_shared, unrecorded })
     }
 
     /// Uses programs of its own.
     fn of(own: Set, plan: Plan, unrecorded: Duration, splits: bool) -> Result<Recorder, BpfError> {
-        let session = Session::new(own, &plan, splits).map_err(BpfError::Map)?;
+        let session = Session::new(Arc::new(own), &plan, splits).map_err(BpfError::Map)?;
         Ok(Recorder { plan, session, is_shared: false, unrecorded })
     }
 
@@ -142,7 +153,7 @@ impl Recorder {
         };
         let (time, cost) = (start.elapsed(), started.cost());
         let tallies = recorder.finish(before, watched, &living, &mut notes);
-        Ok(Outcome { tallies, status, time, cost, notes, signals })
+        Ok(Outcome { tallies, status, time, cost, notes, signals: Some(signals) })
     }
 
     /// Stops counting, and adds what the programs counted to what was counted `before`. An error does not discard a

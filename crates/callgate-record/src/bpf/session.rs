@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::kernel::{self, Form, Map, processors};
@@ -11,7 +12,7 @@ use crate::tally::{MAX_EXECUTABLES, MAX_SYSCALLS};
 
 /// The entries of a recorder in a set; removed when dropped.
 pub(super) struct Session {
-    pub(super) set: Set,
+    pub(super) set: Arc<Set>,
     pub(super) id: u64,
     secret: u64,
     /// Argument values in `syscalls` are stored xor this.
@@ -46,7 +47,7 @@ pub(super) enum Adopted {
 }
 
 impl Session {
-    pub(super) fn new(set: Set, plan: &Plan, splits: bool) -> io::Result<Session> {
+    pub(super) fn new(set: Arc<Set>, plan: &Plan, splits: bool) -> io::Result<Session> {
         let form = if splits { many_counters()? } else { SYSCALLS };
         let syscalls = Map::new(form, &plan.name('e'))?;
         let [id, secret, key] = kernel::random()?;

@@ -12,12 +12,13 @@
 //! The name of a program contains a hash of the code and of the maps, so other versions of Callgate use other names. Only
 //! programs that the same user of the initial user namespace loaded are used. Root in a container without a user
 //! namespace is that user: with CAP_BPF and CAP_PERFMON it could load such programs and falsify a recording, but these
-//! capabilities also give it access to the kernel's memory. Looking for programs needs CAP_SYS_ADMIN; without it, a
-//! recorder loads its own.
+//! capabilities also give it access to the kernel's memory. Looking for programs needs CAP_SYS_ADMIN; without it, the
+//! recorders of a process share a set ([`SharedSet`]), and other processes load their own.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::resume_unwind;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, Builder};
 
 use super::asm::{Code, function_types};
@@ -216,6 +217,28 @@ impl Set {
     /// How often the kernel skipped a program because it was already running on the same processor.
     pub(super) fn misses(&self) -> io::Result<u64> {
         self.programs.iter().map(Program::misses).sum()
+    }
+}
+
+/// The set that recorders of this process used last, while one of them still does: it needs not be looked for, nor the
+/// privilege to look.
+pub(super) struct SharedSet(MutexGuard<'static, Weak<Set>>);
+
+impl SharedSet {
+    /// Other recorders of this process wait meanwhile, so that they find what this one loads.
+    pub(super) fn lock() -> SharedSet {
+        static LAST: Mutex<Weak<Set>> = Mutex::new(Weak::new());
+        SharedSet(LAST.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The set, if a recorder still uses it.
+    pub(super) fn get(&self) -> Option<Arc<Set>> {
+        self.0.upgrade()
+    }
+
+    /// From now on, this is the set.
+    pub(super) fn remember(&mut self, set: &Arc<Set>) {
+        *self.0 = Arc::downgrade(set);
     }
 }
 

@@ -130,7 +130,7 @@ fn record_traced(
         time: start.elapsed(),
         cost: started.cost(),
         notes: session.notes,
-        signals,
+        signals: Some(signals),
     })
 }
 

@@ -213,9 +213,11 @@ fn mount_point() -> Result<PathBuf, TargetErrorKind> {
     find_mount(&mounts).ok_or(TargetErrorKind::NoHierarchy)
 }
 
-/// The first mount of the whole hierarchy, otherwise the first of a part of it.
+/// The first mount of the whole hierarchy, otherwise the first of a part of it. In a cgroup namespace, the root is that of
+/// the namespace, and what is mounted from above it, such as the host's hierarchy in a container, has `..` in its path
+/// (`cgroup_show_path` in `kernel/cgroup/cgroup.c`).
 fn find_mount(mounts: &[u8]) -> Option<PathBuf> {
-    let mut found: Vec<(bool, PathBuf)> = mounts
+    let mut found: Vec<(u8, PathBuf)> = mounts
         .split(|byte| *byte == b'\n')
         .filter_map(|line| {
             let mut fields = line.split(|byte| *byte == b' ').skip(3);
@@ -223,10 +225,16 @@ fn find_mount(mounts: &[u8]) -> Option<PathBuf> {
             // Optional fields end with a hyphen.
             let kind = fields.skip_while(|field| *field != b"-").nth(1)?;
             let path = PathBuf::from(OsString::from_vec(unescape(point)));
-            (kind == b"cgroup2").then_some((root != b"/", path))
+            let rank = match root {
+                b"/.." => 0,
+                _ if root.starts_with(b"/../") => 0,
+                b"/" => 1,
+                _ => 2,
+            };
+            (kind == b"cgroup2").then_some((rank, path))
         })
         .collect();
-    found.sort_by_key(|(is_part, _)| *is_part);
+    found.sort_by_key(|(rank, _)| *rank);
     found.into_iter().next().map(|(_, path)| path)
 }
 
@@ -327,6 +335,9 @@ mod tests {
         assert_eq!(find_mount(mounts), Some("/mnt/a b".into()));
         assert_eq!(find_mount(&mounts[..150]), Some("/mnt/part".into()));
         assert_eq!(find_mount(b""), None);
+        let container = b"40 31 0:27 / /own ro - cgroup2 cgroup2 rw\n\
+                          41 31 0:27 /../../.. /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n";
+        assert_eq!(find_mount(container), Some("/sys/fs/cgroup".into()));
     }
 
     #[test]

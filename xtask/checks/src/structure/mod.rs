@@ -1,7 +1,8 @@
 //! `cargo xtask structure`: checks that files of a crate do not import from each other in a circle, that `mod.rs` and
 //! `lib.rs` only declare, that dependencies between crates follow the architecture, that no enum of the product but the
-//! registry lists languages, and that documents name existing files.
+//! registry lists languages, that documents name existing files, and that workflows use actions by the hash of a commit.
 
+mod actions;
 mod check;
 mod code_lines;
 mod declarations;

@@ -20,7 +20,7 @@ pub(super) fn run(
     options: RecordingOptions,
     format: Format,
 ) -> Result<u8> {
-    let read = |files| read_merged(files, options, &|_| Ok(())).map(|merged| merged.recording);
+    let read = |files| read_merged(files, options, &|_| Ok(true)).map(|merged| merged.recording);
     let (old, new) = (read(old)?, read(new)?);
     warn_about(
         &old,

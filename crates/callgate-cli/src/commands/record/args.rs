@@ -11,6 +11,7 @@ use clap::{ValueEnum, ValueHint};
 
 use super::label::{Label, label};
 use super::merge::MergeArgs;
+use super::pods::{LOGS, PodPattern};
 use super::time::parse_time;
 use super::words::RecordedWords;
 use crate::options::{ArchParser, Format, parse_u32};
@@ -18,8 +19,18 @@ use crate::options::{ArchParser, Format, parse_u32};
 /// The heading of the options for running processes.
 const ATTACHING: &str = "Running processes";
 
+/// The heading of the options for a Kubernetes node.
+const NODE: &str = "Containers of a Kubernetes node";
+
 /// What excludes these options.
 const NOT_ATTACHED: [&str; 2] = ["command", "from"];
+
+/// What excludes options that qualify `--node`.
+const OTHER_TARGETS: [&str; 7] =
+    ["command", "from", "pid", "cgroup", "unit", "container", "oci_hook"];
+
+/// What excludes `--node`: it writes a recording for each container, and reports as text.
+const NOT_NODE: [&str; 6] = ["command", "from", "output", "split", "keep_arguments", "format"];
 
 /// Record the syscalls of a command, or of running processes
 #[derive(Debug, clap::Args)]
@@ -44,6 +55,14 @@ cgroups a mounted cgroup v2 hierarchy.
 
 Of the command, the recording has only the name, because arguments may be
 passwords; --keep-arguments keeps them.
+
+--node records the containers of a Kubernetes node whose pods match --pods, each
+into DIR/POD_NAMESPACE_CONTAINER-ID.json, with the labels node (the name of the
+machine, unless --label node=NAME is given), namespace, pod and container. It
+looks for new containers every second, in the names of kubelet's links in
+/var/log/containers; a container that has a recording in DIR is not recorded
+again. Their eBPF programs are shared, and each container takes about 1 MB of
+kernel memory per processor.
 
 With --split, each executable also gets a recording of its own, for programs
 that start others which need other profiles, such as a login server and its
@@ -77,6 +96,7 @@ Examples:
   callgate record --pid 812 --for 30s -o nginx.json
   callgate record --container web --for 5m -o web.json
   callgate record --unit nginx                         until Ctrl-C
+  callgate record --node recordings --pods 'default/web-*' --for 1h
   callgate record --split recordings -- sshd -D
   callgate compile profile.json --weights ls.json --stats
   callgate record merge monday.json tuesday.json -o all.json
@@ -133,7 +153,25 @@ pub(crate) struct RecordArgs {
     #[arg(long, group = "target", help_heading = ATTACHING, conflicts_with_all = NOT_ATTACHED, requires = "output")]
     pub(super) oci_hook: bool,
 
-    /// How long to record running processes: 30s, 5m, 1h, 500ms [default: until Ctrl-C or their end]
+    /// Record each container whose pod matches --pods, also those that start later, into this directory; until Ctrl-C or
+    /// SIGTERM
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, group = "target", help_heading = NODE, conflicts_with_all = NOT_NODE, requires = "pods")]
+    pub(super) node: Option<PathBuf>,
+
+    /// Which pods: NAMESPACE/POD or NAMESPACE/POD/CONTAINER, with * for any text; separated by commas, or repeated
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',', help_heading = NODE, requires = "node", conflicts_with_all = OTHER_TARGETS, value_parser = PodPattern::parse)]
+    pub(super) pods: Vec<PodPattern>,
+
+    /// How many containers to record at the same time; others wait
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64), help_heading = NODE, requires = "node", conflicts_with_all = OTHER_TARGETS)]
+    pub(super) most: u16,
+
+    /// Where kubelet makes links to the logs of containers, whose names are those of pods
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, default_value = LOGS, help_heading = NODE, requires = "node", conflicts_with_all = OTHER_TARGETS)]
+    pub(super) logs: PathBuf,
+
+    /// How long to record running processes, with --node each container: 30s, 5m, 1h, 500ms [default: until Ctrl-C or
+    /// their end]
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, help_heading = ATTACHING, value_parser = parse_time, conflicts_with = "from")]
     pub(super) time: Option<Duration>,
 

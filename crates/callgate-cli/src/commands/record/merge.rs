@@ -3,15 +3,18 @@
 use std::path::PathBuf;
 
 use callgate::Arch;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_trace::recording::{Recording, Run};
 use clap::ValueHint;
 
 use super::fleet::Fleet;
 use super::label::{self, Label, label};
+use super::pods::is_match;
 use super::write::write;
 use crate::options::{ArchParser, Format};
 use crate::output;
 use crate::recordings::{RecordingOptions, read_merged};
-use crate::report::{self, Result};
+use crate::report::{self, Result as Checked};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -34,6 +37,7 @@ Examples:
   callgate record merge monday.json tuesday.json -o week.json
   callgate record merge --label node=a node-a/ -o a.json
   callgate record merge a.json b.json -o fleet.json --format text
+  callgate record merge recordings/ --only container=web -o web.json
   ssh node cat recordings.ndjson | callgate record merge - -o node.json
   callgate generate fleet.json -o profile.json
 
@@ -50,6 +54,11 @@ pub(super) struct MergeArgs {
     /// Add a label to runs that have none with this key; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
     label: Vec<Label>,
+
+    /// Merge only recordings with this label, of a directory with those of several programs; * in VALUE is any text; may be
+    /// repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
+    only: Vec<Label>,
 
     /// Print which syscalls were made under one label only
     #[arg(long, value_name = "FORMAT")]
@@ -68,12 +77,14 @@ pub(super) struct MergeArgs {
     partial: bool,
 }
 
-pub(super) fn merge(args: &MergeArgs) -> Result<u8> {
+pub(super) fn merge(args: &MergeArgs) -> Checked<u8> {
     label::check(&args.label, false)?;
     let MergeArgs { arch, strict, partial, .. } = *args;
     let options = RecordingOptions { arch, strict, partial };
-    let merged =
-        read_merged(&args.files, options, &|recording| label::add(recording, &args.label))?;
+    let merged = read_merged(&args.files, options, &|recording| {
+        Ok(has_labels(recording, &args.only)?
+            && label::add(recording, &args.label).map(|()| true)?)
+    })?;
     write(&merged.recording, args.output.as_deref())?;
     if let Some(format) = args.format {
         let fleet = Fleet::of(&merged);
@@ -87,4 +98,27 @@ pub(super) fn merge(args: &MergeArgs) -> Result<u8> {
         }
     }
     Ok(0)
+}
+
+/// Whether the runs of a recording have these labels. Of a merged recording, all runs must have them or none.
+fn has_labels(recording: &Recording, wanted: &[Label]) -> Result<bool, Diagnostic> {
+    let has = |run: &Run| {
+        let has_one = |Label { key, value }: &Label| {
+            run.labels.get(key).is_some_and(|found| is_match(value, found))
+        };
+        wanted.iter().all(has_one)
+    };
+    let (runs, with) =
+        (recording.runs().len(), recording.runs().iter().filter(|run| has(run)).count());
+    match with {
+        0 => Ok(wanted.is_empty()),
+        _ if with == runs => Ok(true),
+        _ => Err(Diagnostic::error(
+            None,
+            format!(
+                "{with} of {runs} runs have the labels of --only, and a merged recording cannot be taken apart"
+            ),
+        )
+        .help("give the recordings that it was merged from")),
+    }
 }

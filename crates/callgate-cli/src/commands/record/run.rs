@@ -1,6 +1,6 @@
 //! Chooses what is recorded, records commands, and reports.
 
-use callgate_record::{MAX_SYSCALLS, Note, Recorded, exit_status};
+use callgate_record::{Note, Recorded, exit_status};
 
 use super::args::{RecordArgs, RecordCommand};
 use super::attach;
@@ -8,10 +8,12 @@ use super::command::RecordedCommand;
 use super::files::read;
 use super::label;
 use super::merge::merge;
+use super::node;
 use super::oci_hook;
 use super::report_text::{json, text};
 use super::saving::{Destination, Saving};
 use super::split::SplitDirectory;
+use super::warnings::warn_about;
 use crate::options::Format;
 use crate::report::{self, Failure, Result};
 
@@ -26,6 +28,9 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     if args.oci_hook {
         return oci_hook::run(args);
     }
+    if let Some(directory) = &args.node {
+        return node::run(args, directory);
+    }
     if let Some(target) = attach::target(args)? {
         let mut saving = saving(args)?;
         let recorded = attach::record(&target, args, &mut saving)?;
@@ -35,7 +40,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     }
     if args.time.is_some() {
         return Err(Failure::new("--for is only for running processes").help(
-            "add --pid, --cgroup, --unit or --container; timeout(1) limits the time of a command",
+            "add --pid, --cgroup, --unit, --container or --node; timeout(1) limits the time of a command",
         ));
     }
     let command = RecordedCommand::find(&args.command, args.recorded_words())?;
@@ -62,7 +67,7 @@ fn report(
     mut saving: Saving,
 ) -> Result<()> {
     let saved = saving.end();
-    warn_about(recorded, attached_to.is_some());
+    warn_about(recorded, attached_to.is_some(), None);
     let text = match args.format {
         Format::Json => json(recorded, attached_to, saving.split()),
         Format::Text => {
@@ -71,22 +76,4 @@ fn report(
     };
     report::note(&text);
     saved
-}
-
-/// Warns about what a recording lacks.
-pub(crate) fn warn_about(recorded: &Recorded, is_attached: bool) {
-    for note in &recorded.notes {
-        report::warn(note.to_string(), note.help());
-    }
-    let lost: u64 = recorded.recording.runs().iter().map(|run| run.lost).sum();
-    if lost > 0 {
-        let help = match is_attached {
-            _ if recorded.recording.syscalls().len() >= MAX_SYSCALLS => format!(
-                "a recording has at most {MAX_SYSCALLS} different syscalls; the others are only counted"
-            ),
-            false => "record again; if the number stays high, use --via ptrace".to_owned(),
-            true => "record again".to_owned(),
-        };
-        report::warn(format!("syscalls that are missing in the recording: {lost}"), help);
-    }
 }

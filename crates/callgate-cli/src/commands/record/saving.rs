@@ -71,7 +71,8 @@ struct Attachment {
     target: String,
     limit: Option<Duration>,
     is_silent: bool,
-    progress: Progress,
+    /// `None` if others are recorded at the same time.
+    progress: Option<Progress>,
 }
 
 impl Saving {
@@ -103,14 +104,20 @@ impl Saving {
 
     /// Says when running processes are recorded, and at a terminal for how long.
     pub(super) fn announce(&mut self, target: String, limit: Option<Duration>, is_silent: bool) {
-        let progress = Progress::new(Instant::now());
+        let progress = Some(Progress::new(Instant::now()));
+        self.attachment = Some(Attachment { target, limit, is_silent, progress });
+    }
+
+    /// Says when running processes are recorded, of which there are others.
+    pub(super) fn announce_one_of_many(&mut self, target: String) {
+        let (limit, is_silent, progress) = (None, false, None);
         self.attachment = Some(Attachment { target, limit, is_silent, progress });
     }
 
     /// Erases the line with the time.
     pub(super) fn end_progress(&self) {
-        if let Some(attachment) = &self.attachment {
-            attachment.progress.clear();
+        if let Some(Attachment { progress: Some(progress), .. }) = &self.attachment {
+            progress.clear();
         }
     }
 
@@ -135,7 +142,7 @@ impl Saving {
 }
 
 /// The file for parts.
-fn beside(path: &Path) -> PathBuf {
+pub(super) fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".partial");
     name.into()
@@ -167,15 +174,17 @@ impl Save for Saving {
     }
 
     fn attached(&mut self, threads: u64) {
-        let Some(Attachment { target, is_silent: false, .. }) = &self.attachment else { return };
+        let Some(Attachment { target, is_silent: false, progress, .. }) = &self.attachment else {
+            return;
+        };
         let (target, threads) = (printable(target), counted(threads, "thread"));
-        report::note(&format!(
-            "callgate: attached to {target}, {threads}; Ctrl-C ends the recording\n"
-        ));
+        let ends = if progress.is_some() { "; Ctrl-C ends the recording" } else { "" };
+        report::note(&format!("callgate: attached to {target}, {threads}{ends}\n"));
     }
 
     fn waits(&mut self, time: Duration) {
-        let Some(Attachment { limit, is_silent: false, progress, .. }) = &mut self.attachment
+        let Some(Attachment { limit, is_silent: false, progress: Some(progress), .. }) =
+            &mut self.attachment
         else {
             return;
         };
