@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"callgate/internal/engine"
+	"github.com/no--owner/callgate/bindings/go/internal/engine"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 )

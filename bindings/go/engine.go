@@ -8,7 +8,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"callgate/internal/engine"
+	"github.com/no--owner/callgate/bindings/go/internal/engine"
 )
 
 // maxRequest is the maximum size of a request in bytes, as in the engine.

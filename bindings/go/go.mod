@@ -1,4 +1,4 @@
-module callgate
+module github.com/no--owner/callgate/bindings/go
 
 go 1.24
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"callgate/internal/engine"
+	"github.com/no--owner/callgate/bindings/go/internal/engine"
 )
 
 // The answers are those of the native library, byte for byte; each is asked twice at the same time, so that engines
