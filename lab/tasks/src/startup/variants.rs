@@ -123,7 +123,7 @@ pub(super) const VARIANTS: &[Variant] = &[
         build: |builder| {
             let filter = builder.emitted(Language::Go)?;
             let files = [("main.go", EMITTED_GO), ("filter.go", &filter)];
-            builder.go("go-emitted", &files, "require golang.org/x/sys v0.35.0\n", &[])
+            builder.go("go-emitted", &files, "require golang.org/x/sys v0.38.0\n", &[])
         },
         whole: POLICY_AND_EMIT,
         marked: &[EMITTED_GO],
