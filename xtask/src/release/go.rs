@@ -11,20 +11,14 @@ use callgate_tasks::Result;
 use callgate_tasks::files::{copy, make, read, remove, run, write};
 
 use super::context::{Context, execute};
-use super::parts::{Artefact, Part};
+use super::part::Artefact;
 use crate::wasm::{BINDINGS, write_go_module, write_module};
-
-pub(super) const PART: Part = Part {
-    name: "go",
-    summary: "the Go module as files of a module proxy, and the commit of its tag",
-    build,
-    check,
-};
 
 /// The module in the repository.
 const SUBDIRECTORY: &str = "bindings/go";
 
-fn build(context: &Context) -> Result<Vec<Artefact>> {
+/// Builds the files of the proxy, and the bundle.
+pub(super) fn build(context: &Context) -> Result<Vec<Artefact>> {
     let scratch = context.scratch("go")?;
     let tree = scratch.join("tree");
     let (module, hash) = write_module(&BINDINGS, &scratch)?;
@@ -74,7 +68,7 @@ fn build(context: &Context) -> Result<Vec<Artefact>> {
 }
 
 /// Gets the module as a user does, builds the example of its README and runs it.
-fn check(context: &Context) -> Result<()> {
+pub(super) fn check(context: &Context) -> Result<()> {
     let path = module_path(context)?;
     let scratch = context.scratch("go-check")?;
     let program = scratch.join("example");

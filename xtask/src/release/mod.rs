@@ -8,6 +8,7 @@ mod context;
 mod go;
 mod manifest;
 mod options;
+mod part;
 mod parts;
 mod run;
 
