@@ -4,10 +4,25 @@ use std::process::ExitCode;
 
 use crate::task::Task;
 
+/// Tasks that another program has.
+pub struct Elsewhere {
+    /// Their names and summaries.
+    pub tasks: &'static [(&'static str, &'static str)],
+    /// Runs one of them: the words of the command line, of which the first is its name.
+    pub run: fn(&[String]) -> ExitCode,
+}
+
 /// Runs the task that the command line of this process names; `program` is what the user types after `cargo`.
 pub fn run(program: &str, tasks: &[Task]) -> ExitCode {
-    let mut sorted: Vec<&Task> = tasks.iter().collect();
-    sorted.sort_by_key(|task| task.name);
+    run_with(program, tasks, &Elsewhere { tasks: &[], run: |_| ExitCode::FAILURE })
+}
+
+/// The same with tasks of another program.
+pub fn run_with(program: &str, tasks: &[Task], elsewhere: &Elsewhere) -> ExitCode {
+    let mut sorted: Vec<(&str, &str)> =
+        tasks.iter().map(|task| (task.name, task.summary)).collect();
+    sorted.extend(elsewhere.tasks);
+    sorted.sort_unstable();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((name, rest)) = arguments.split_first() else {
         eprint!("{}", usage(program, &sorted));
@@ -18,7 +33,10 @@ pub fn run(program: &str, tasks: &[Task]) -> ExitCode {
         print!("{}", usage(program, &sorted));
         return ExitCode::SUCCESS;
     }
-    let Some(task) = sorted.iter().find(|task| task.name == name) else {
+    if elsewhere.tasks.iter().any(|(known, _)| known == name) {
+        return (elsewhere.run)(&arguments);
+    }
+    let Some(task) = tasks.iter().find(|task| task.name == name) else {
         eprint!("{program}: unknown task {name:?}\n\n{}", usage(program, &sorted));
         return ExitCode::from(2);
     };
@@ -35,11 +53,11 @@ pub fn run(program: &str, tasks: &[Task]) -> ExitCode {
     }
 }
 
-fn usage(program: &str, tasks: &[&Task]) -> String {
+fn usage(program: &str, tasks: &[(&str, &str)]) -> String {
     let mut text = format!("usage: cargo {program} TASK [OPTION]...\n\ntasks:\n");
-    let width = tasks.iter().map(|task| task.name.len()).max().unwrap_or(0);
-    for task in tasks {
-        text += &format!("  {:<width$}  {}\n", task.name, task.summary);
+    let width = tasks.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, summary) in tasks {
+        text += &format!("  {name:<width$}  {summary}\n");
     }
     text + &format!("\n`cargo {program} TASK --help` describes a task.\n")
 }

@@ -7,5 +7,5 @@ mod command_line;
 pub mod files;
 mod task;
 
-pub use command_line::run;
+pub use command_line::{Elsewhere, run, run_with};
 pub use task::{Result, Task, workspace};

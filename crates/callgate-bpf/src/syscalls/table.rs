@@ -236,7 +236,7 @@ pub fn nearest_name(word: &str) -> Option<&'static str> {
     nearest(word, known_names())
 }
 
-/// The column of the table; the generator (`COLUMNS` in `xtask/src/syscalls/headers.rs`) has
+/// The column of the table; the generator (`COLUMNS` in `xtask/checks/src/syscalls/headers.rs`) has
 /// the same order.
 pub(super) const fn column(arch: Arch) -> usize {
     match arch {

@@ -38,9 +38,9 @@ pub(super) fn table(
         "All syscalls: their numbers per architecture, the kernel that introduced them, and their arguments.",
         &format!(
             "{};\n\
-             //! for s390, which they lack, `xtask/src/syscalls/s390.txt`;\n\
+             //! for s390, which they lack, `xtask/checks/src/syscalls/s390.txt`;\n\
              //! syscalls(2) of Linux man-pages {}; the trace events of Linux {} on x86-64;\n\
-             //! for what they lack the supplement in `xtask/src/syscalls/supplement.rs`",
+             //! for what they lack the supplement in `xtask/checks/src/syscalls/supplement.rs`",
             headers_source(sources),
             sources.manpage_version,
             sources.formats_version
@@ -214,5 +214,5 @@ fn all_prototypes(tables: &Tables, kernel: &Prototypes) -> Result<Prototypes> {
 }
 
 fn in_supplement(problems: &[String]) -> String {
-    format!("xtask/src/syscalls/supplement.rs needs changes:\n  {}", problems.join("\n  "))
+    format!("xtask/checks/src/syscalls/supplement.rs needs changes:\n  {}", problems.join("\n  "))
 }

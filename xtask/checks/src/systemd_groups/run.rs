@@ -14,7 +14,7 @@ usage: cargo xtask systemd-groups [--repository URL] [--check]
 
 Writes crates/callgate-formats/src/systemd/table.rs from the sources of systemd: the
 members of each group of syscalls (@default, @system-service, ...) in each version. The tags
-are those of RELEASES in xtask/src/systemd_groups/run.rs. With --check, writes nothing, and
+are those of RELEASES in xtask/checks/src/systemd_groups/run.rs. With --check, writes nothing, and
 fails if the file would change.
 
 --repository URL  where the tags are [default: https://github.com/systemd/systemd]

@@ -34,7 +34,7 @@ pub(super) fn check_trusted(root: &Path) -> Result<(usize, Vec<String>)> {
     for dependency in dependencies(&read(&package.join("Cargo.toml"))?) {
         if !TRUSTED_DEPENDENCIES.contains(&dependency.as_str()) {
             errors.push(format!(
-                "{name} must not depend on {dependency}; it may depend on {} (xtask/src/structure/code_lines.rs)",
+                "{name} must not depend on {dependency}; it may depend on {} (xtask/checks/src/structure/code_lines.rs)",
                 TRUSTED_DEPENDENCIES.join(", ")
             ));
         }

@@ -21,7 +21,7 @@ pub(super) fn fetch(directory: &Path) -> Result<()> {
     let apt = Apt::new(&directory.join("apt"), "sid", None).map_err(|error| {
         format!(
             "{error}; on another system unpack Debian's linux-libc-dev and manpages-dev by hand, \
-             see `Sources` in xtask/src/syscalls/sources.rs"
+             see `Sources` in xtask/checks/src/syscalls/sources.rs"
         )
     })?;
     apt.download(&["linux-libc-dev", "manpages-dev"])?;
