@@ -11,7 +11,7 @@ import (
 var cache atomic.Pointer[wazero.CompilationCache]
 
 // UseCache keeps the machine code of the compiler in a directory, which is made if it does not exist. Without it, the first call of
-// each process translates the compiler again, which takes several hundred milliseconds of a processor; with it, some tens.
+// each process translates the compiler again, which takes about a second of processor time; with it, some tens of milliseconds.
 //
 // Call it before all other functions. Whoever can write to the directory can execute code in this process, so it must be
 // writable for its owner only: a directory of /run or /var/cache that belongs to root for a container runtime, or one below
