@@ -16,7 +16,8 @@ func TestREADME(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(readme), "\n```go\n"+string(program)+"```\n") {
+	shown := strings.TrimPrefix(string(program), "//go:build linux\n\n")
+	if !strings.Contains(string(readme), "\n```go\n"+shown+"```\n") {
 		t.Error("examples/first/main.go is not the example of README.md")
 	}
 }
