@@ -268,7 +268,7 @@ func TestInterpreter(t *testing.T) {
 	}
 }
 
-// A process after another one finds the machine code.
+// A process after another one finds the machine code, and works if it is damaged.
 func TestUseCache(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "cache")
 	if os.Getenv("CALLGATE_TEST_CACHE") != "" {
@@ -282,14 +282,19 @@ func TestUseCache(t *testing.T) {
 		return
 	}
 	var before []string
-	for run := range 2 {
+	for run := range 3 {
+		if run == 2 {
+			if err := os.WriteFile(before[0], []byte("damaged"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
 		command := exec.Command(os.Args[0], "-test.run=^TestUseCache$")
 		command.Env = append(os.Environ(), "CALLGATE_TEST_CACHE="+directory)
 		if output, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, output)
 		}
 		files, err := filepath.Glob(filepath.Join(directory, "*", "*"))
-		if err != nil || len(files) != 1 || run == 1 && files[0] != before[0] {
+		if err != nil || len(files) != 1 || run > 0 && files[0] != before[0] {
 			t.Errorf("%v, %v, %v", before, files, err)
 		}
 		before = files

@@ -33,17 +33,19 @@ type factory struct {
 }
 
 // theFactory prepares the module once, for the first request.
-var theFactory = sync.OnceValues(func() (*factory, error) {
-	config := wazero.NewRuntimeConfig().WithDebugInfoEnabled(false)
+var theFactory = sync.OnceValues(func() (made *factory, err error) {
+	var configs []wazero.RuntimeConfig
 	if cache := cache.Load(); cache != nil {
-		config = config.WithCompilationCache(*cache)
+		configs = append(configs, wazero.NewRuntimeConfig().WithCompilationCache(*cache))
 	}
-	made, err := newFactory(config)
-	if err == nil {
-		return made, nil
+	// The cache may be damaged, and the system may allow no new machine code, as with MemoryDenyWriteExecute= of systemd.
+	configs = append(configs, wazero.NewRuntimeConfig(), wazero.NewRuntimeConfigInterpreter())
+	for _, config := range configs {
+		if made, err = newFactory(config.WithDebugInfoEnabled(false)); err == nil {
+			break
+		}
 	}
-	// This system may allow no new machine code, such as MemoryDenyWriteExecute= of systemd.
-	return newFactory(wazero.NewRuntimeConfigInterpreter().WithDebugInfoEnabled(false))
+	return made, err
 })
 
 // newFactory prepares the module. A panic is an error: wazero has no other for machine code that the system refuses.
