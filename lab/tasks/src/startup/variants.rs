@@ -9,9 +9,6 @@ use super::lines::{Lines, Part};
 use crate::versions::{BINCODE, GVISOR, LIBSECCOMP_GOLANG, SECCOMPILER};
 use callgate_tasks::{Result, workspace};
 
-/// The Go module of this tree.
-const MODULE: &str = "github.com/no--owner/callgate/bindings/go";
-
 const EMITTED_C: &str = include_str!("drivers/c/emitted.c");
 const LIBSECCOMP_C: &str = include_str!("drivers/c/libseccomp.c");
 const EMITTED_RUST: &str = include_str!("drivers/rust/emitted.rs");
@@ -27,6 +24,9 @@ const GVISOR_AT_START: &str = include_str!("drivers/go/gvisor/main.go");
 const GVISOR_PRECOMPILED: &str = include_str!("drivers/go/gvisor_precompiled/main.go");
 const GVISOR_GENERATE: &str = include_str!("drivers/go/gvisor_precompiled/generate.go");
 const LIBSECCOMP_GO: &str = include_str!("drivers/go/libseccomp/main.go");
+
+/// The path of the Go module.
+const GO_MODULE: &str = "github.com/no--owner/callgate/bindings/go";
 
 /// The commands that compile the policy at build time.
 const EMIT: &str = "callgate compile policy.kafel --emit LANGUAGE --installer -o FILE";
@@ -123,7 +123,7 @@ pub(super) const VARIANTS: &[Variant] = &[
         build: |builder| {
             let filter = builder.emitted(Language::Go)?;
             let files = [("main.go", EMITTED_GO), ("filter.go", &filter)];
-            builder.go("go-emitted", &files, "require golang.org/x/sys v0.35.0\n", &[])
+            builder.go("go-emitted", &files, "require golang.org/x/sys v0.38.0\n", &[])
         },
         whole: POLICY_AND_EMIT,
         marked: &[EMITTED_GO],
@@ -137,7 +137,7 @@ pub(super) const VARIANTS: &[Variant] = &[
                 return Err(format!("{} is missing: run `cargo xtask wasm`", module.display()));
             }
             let requirements = format!(
-                "require {MODULE} v0.0.0\nreplace {MODULE} => {:?}\n",
+                "require {GO_MODULE} v0.0.0\nreplace {GO_MODULE} => {:?}\n",
                 module.display().to_string()
             );
             builder.go("go-binding", &[("main.go", BINDING)], &requirements, &[])
