@@ -1,7 +1,8 @@
 //! The Linux side of Callgate: install seccomp filters, execute commands under them, and inspect the filters of
 //! other processes.
 //!
-//! - [`install`] sets `no_new_privs` and calls `seccomp(2)`; its errors say what to do.
+//! - [`install`] sets `no_new_privs` and calls `seccomp(2)`; its errors say what to do. [`Installer`] does it in one thread or
+//!   in all, with or without `no_new_privs`, with flags, or with a [`Listener`].
 //! - [`Command`] is looked up *before* the filter is installed and executed in this very process afterwards, so
 //!   that its exit status and signals are its own.
 //! - [`dump`] reads the filters of another process; [`kernel_insns`] tells how much of the kernel's instruction
@@ -15,7 +16,7 @@
 //! [`Worker`] fork. A filter applies to the thread that installed it (with [`FilterFlags::TSYNC`] to all threads)
 //! and to everything that thread starts; it cannot be removed.
 //!
-//! `unsafe` code: `sys.rs`, `worker.rs`, `probe/ask.rs` and `dump/tracee.rs`.
+//! `unsafe` code: `sys.rs`, `listener.rs`, `worker.rs`, `probe/ask.rs` and `dump/tracee.rs`.
 //!
 //! ```no_run
 //! use callgate_bpf::FilterFlags;
@@ -42,6 +43,7 @@ mod command;
 mod dump;
 mod install;
 pub mod kernel;
+mod listener;
 mod probe;
 pub mod sys;
 mod thread_status;
@@ -51,9 +53,10 @@ pub use callgate_bpf::FilterFlags;
 pub use command::{Command, CommandError, ExecError};
 pub use dump::{Dump, DumpError, InstalledFilter, dump};
 pub use install::{
-    InstallError, MAX_INSNS_PER_THREAD, budget_used, install, install_unproved,
-    install_unproved_stack, install_unproved_stack_in_all_threads, kernel_insns,
+    InstallError, InstallErrorKind, Installer, MAX_INSNS_PER_THREAD, budget_used, install,
+    install_unproved, install_unproved_stack, install_unproved_stack_in_all_threads, kernel_insns,
 };
+pub use listener::{Listener, Notification};
 pub use probe::{Marked, ProbeAnswer, ProbeError, is_never_filtered, probe};
 pub use sys::{Disposition, error_text};
 pub use thread_status::{SeccompMode, ThreadStatus};

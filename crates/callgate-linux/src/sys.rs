@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulong};
 use std::io;
+use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
@@ -37,6 +38,20 @@ pub fn seccomp_set_filter(code: &[sock_filter], flags: u32) -> io::Result<i32> {
         libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
     };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as i32) }
+}
+
+/// The same with a listener, whose descriptor is closed on `execve`. `flags` must contain
+/// `SECCOMP_FILTER_FLAG_NEW_LISTENER`, and with TSYNC also `SECCOMP_FILTER_FLAG_TSYNC_ESRCH`.
+///
+/// # Errors
+/// The errno of the syscall; ESRCH with TSYNC if a thread could not be synchronised.
+pub(crate) fn seccomp_set_filter_with_listener(
+    code: &[sock_filter],
+    flags: u32,
+) -> io::Result<OwnedFd> {
+    let fd = seccomp_set_filter(code, flags)?;
+    // SAFETY: with these flags, a result that is not an error is a new descriptor, which nothing else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// `prctl(PR_SET_SECCOMP)`, which has no flags: for kernels before 3.17.

@@ -81,7 +81,7 @@ fn a_filter_that_notifies_is_refused_without_a_listener() -> TestResult {
     let notifies = deny_getppid(Verdict::user_notif(0));
     let error = install_unproved(&notifies, FilterFlags::NONE).unwrap_err();
     assert!(error.to_string().contains("notifies a listener"), "{error}");
-    assert!(error.help().contains("SECCOMP_FILTER_FLAG_NEW_LISTENER"), "{}", error.help());
+    assert!(error.help().contains("with a listener"), "{}", error.help());
     let (number, error) =
         callgate_linux::install_unproved_stack(&[deny_getppid(Verdict::ALLOW), notifies])
             .unwrap_err();

@@ -4,6 +4,7 @@
 mod agreement;
 mod dump;
 mod install;
+mod installer;
 mod packets;
 
 use std::process::ExitCode;
@@ -12,7 +13,9 @@ fn main() -> ExitCode {
     if let Some(code) = dump::other_process() {
         return code;
     }
-    let tests = [dump::trials(), install::trials(), packets::trials()].into_iter().flatten();
+    let tests = [dump::trials(), install::trials(), installer::trials(), packets::trials()]
+        .into_iter()
+        .flatten();
     #[cfg(target_pointer_width = "64")]
     let tests = tests.chain(agreement::trials());
     callgate_testing::run(tests.collect())

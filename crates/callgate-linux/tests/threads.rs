@@ -4,8 +4,8 @@ use std::sync::mpsc;
 
 use callgate::Verdict;
 use callgate_core::{Insn, Op, Program};
-use callgate_linux::{FilterFlags, install_unproved};
-use callgate_testing::TestResult;
+use callgate_linux::{FilterFlags, InstallErrorKind, Installer, Listener, install_unproved};
+use callgate_testing::{Need, Skip, TestResult};
 
 /// `getppid` fails with this errno; everything else is allowed.
 fn deny_getppid(errno: i32) -> Program {
@@ -24,7 +24,13 @@ fn getppid() -> Option<i32> {
     if result < 0 { std::io::Error::last_os_error().raw_os_error() } else { None }
 }
 
-callgate_testing::tests![all_threads_get_the_filter_or_none_does];
+callgate_testing::tests![filters_of_all_threads];
+
+/// One after the other: each changes the whole process.
+fn filters_of_all_threads() -> TestResult {
+    all_threads_get_the_filter_or_none_does()?;
+    all_threads_notify_one_listener()
+}
 
 fn all_threads_get_the_filter_or_none_does() -> TestResult {
     let (tell, told) = mpsc::channel();
@@ -50,5 +56,49 @@ fn all_threads_get_the_filter_or_none_does() -> TestResult {
     install_unproved(&deny_getppid(libc::EMFILE), FilterFlags::TSYNC).unwrap();
     drop(go);
     assert_eq!(thread.join().unwrap(), Some(libc::EMFILE));
+    Ok(())
+}
+
+/// `getpgid` notifies; everything else is allowed.
+fn notify_getpgid() -> Program {
+    Program::new(vec![
+        Insn::new(Op::LdWordAbs, 0),
+        Insn::branch(Op::JeqK, libc::SYS_getpgid as u32, 0, 1),
+        Insn::new(Op::RetK, Verdict::user_notif(0).0),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+    ])
+    .unwrap()
+}
+
+fn all_threads_notify_one_listener() -> TestResult {
+    if !Listener::is_supported() {
+        return Err(Skip::new(Need::Kernel, "without seccomp listeners"));
+    }
+    let installer = Installer::new().flags(FilterFlags::TSYNC);
+    // With a thread that has a filter of its own, none gets it; the kernel does not say which thread that is.
+    let (tell, told) = mpsc::channel();
+    let (stop, stopped) = mpsc::channel::<()>();
+    let odd = std::thread::spawn(move || {
+        install_unproved(&deny_getppid(libc::EPERM), FilterFlags::NONE).unwrap();
+        tell.send(()).unwrap();
+        let _ = stopped.recv();
+    });
+    told.recv().unwrap();
+    let error = installer.install_unproved_with_listener(&notify_getpgid()).unwrap_err();
+    assert!(matches!(error.kind(), InstallErrorKind::Thread { thread: None }), "{error:?}");
+    drop(stop);
+    odd.join().unwrap();
+
+    let (go, gone) = mpsc::channel::<()>();
+    let worker = std::thread::spawn(move || {
+        let _ = gone.recv();
+        // SAFETY: getpgid takes a number and touches no memory.
+        unsafe { libc::getpgid(0) }
+    });
+    let listener = installer.install_unproved_with_listener(&notify_getpgid()).unwrap();
+    drop(go);
+    let notification = listener.receive().unwrap().unwrap();
+    listener.succeed(&notification, 4711).unwrap();
+    assert_eq!(worker.join().unwrap(), 4711);
     Ok(())
 }

@@ -193,7 +193,7 @@ impl ProbeError {
                 "the filter of a sandbox around this process may have killed it; check the policy of the sandbox".into()
             }
             ProbeErrorKind::NoChild(_) => "the process limit may be reached, or the memory exhausted".into(),
-            _ => "omit --kernel, or use a smaller filter".into(),
+            _ => "use a smaller filter".into(),
         }
     }
 }
