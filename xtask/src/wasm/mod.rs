@@ -8,4 +8,4 @@ mod run;
 mod translate;
 
 pub(crate) use build::{Module, build, target};
-pub(crate) use run::{HELP, run};
+pub(crate) use run::{HELP, javascript, run};

@@ -45,11 +45,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let line = execute(Command::new("sha256sum").arg("--binary").arg(&module))?;
     let hash = line.split_whitespace().next().ok_or("sha256sum prints nothing")?;
     write(&output.join("wasm/callgate.wasm.sha256"), format!("{hash} *callgate.wasm\n"))?;
+    write_javascript(&output, &bytes)?;
     // The tests of both packages read the vectors beside them.
-    for directory in ["js", "vectors"] {
-        copy(&sources.join(directory), &output)?;
-    }
-    write(&output.join("js/callgate.wasm"), &bytes)?;
+    copy(&sources.join("vectors"), &output)?;
     if with_go {
         copy(&sources.join("go"), &output)?;
         write_engine(&output.join("go/internal/engine"), &module, hash)?;
@@ -57,6 +55,21 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let go = if with_go { ", go" } else { "" };
     println!("{}: wasm (a module of {} bytes), js{go}", output.display(), bytes.len());
     Ok(())
+}
+
+/// Builds the module, and writes the npm package to the directory `js` of another one.
+pub(crate) fn javascript(into: &Path) -> Result<()> {
+    write_javascript(into, &build(&BINDINGS)?)
+}
+
+/// Writes the npm package with a module to the directory `js` of another one. npm leaves out links, so the licences are copied.
+fn write_javascript(into: &Path, module: &[u8]) -> Result<()> {
+    let root = workspace();
+    copy(&root.join("bindings/js"), into)?;
+    for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        copy(&root.join(licence), &into.join("js"))?;
+    }
+    write(&into.join("js/callgate.wasm"), module)
 }
 
 /// Writes the Go package `engine`: the translation of the module, and the hash of the module.
@@ -70,7 +83,7 @@ fn write_engine(directory: &Path, module: &Path, hash: &str) -> Result<()> {
     write(&directory.join("hash.go"), constant)
 }
 
-/// Copies a directory into another one.
+/// Copies a file or a directory into another one.
 fn copy(directory: &Path, into: &Path) -> Result<()> {
     execute(Command::new("cp").arg("-R").arg(directory).arg(into)).map(drop)
 }
