@@ -1,15 +1,16 @@
 package callgate
 
 import (
+	"bytes"
 	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
-	"callgate/internal/engine"
-
 	"github.com/opencontainers/runtime-spec/specs-go"
+	"github.com/tetratelabs/wazero"
 )
 
 const small = `{
@@ -221,20 +222,80 @@ func TestTooComplex(t *testing.T) {
 	}
 }
 
-// A panic of the engine is an error, and the engine is not used again.
+// An engine that fails is an error, and is not used again.
 func TestEngineFailure(t *testing.T) {
-	old := newEngine
-	defer func() { newEngine = old }()
-	newEngine = func() *engine.Module {
-		one := old()
-		*one.Xmemory().Slice() = nil
-		return one
+	made, err := theFactory()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for drained := false; !drained; {
-		// Engines of other tests may be in the pool.
-		_, err := ask([]byte("{}"))
-		drained = err != nil && strings.Contains(err.Error(), "the engine failed")
-		engines = sync.Pool{New: engines.New}
+	one, err := made.engine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := one.instance.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, isReusable, err := one.ask([]byte("{}")); isReusable || !strings.Contains(err.Error(), "the engine failed") {
+		t.Errorf("%v", err)
+	}
+	// An allocation that the module refuses: it traps.
+	if one, err = made.engine(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := one.alloc.Call(t.Context(), 1<<31); err == nil {
+		t.Error("2 GiB are allocated")
+	}
+}
+
+// The engine works where no machine code can be made.
+func TestInterpreter(t *testing.T) {
+	made, err := newFactory(wazero.NewRuntimeConfigInterpreter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := made.engine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := []byte(`{"request": "compile", "machine": "x86_64", "source": {"text": "ALLOW { read } DEFAULT KILL"}}`)
+	interpreted, _, err := one.ask(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := ask(request)
+	if err != nil || !bytes.Equal(interpreted, compiled) {
+		t.Errorf("%v\n%s\n%s", err, interpreted, compiled)
+	}
+}
+
+// A process after another one finds the machine code.
+func TestUseCache(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "cache")
+	if os.Getenv("CALLGATE_TEST_CACHE") != "" {
+		directory = os.Getenv("CALLGATE_TEST_CACHE")
+		if err := UseCache(directory); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := CompileSource(profile(small)); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	var before []string
+	for run := range 2 {
+		command := exec.Command(os.Args[0], "-test.run=^TestUseCache$")
+		command.Env = append(os.Environ(), "CALLGATE_TEST_CACHE="+directory)
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, output)
+		}
+		files, err := filepath.Glob(filepath.Join(directory, "*", "*"))
+		if err != nil || len(files) != 1 || run == 1 && files[0] != before[0] {
+			t.Errorf("%v, %v, %v", before, files, err)
+		}
+		before = files
+	}
+	if err := UseCache("/proc/version/none"); err == nil {
+		t.Error("a directory that cannot be made")
 	}
 }
 

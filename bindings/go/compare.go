@@ -63,8 +63,10 @@ func compare(kind string, a, b Source, result any) error {
 
 // sideName is the name of a filter of two, so that messages tell them apart.
 func sideName(side string, ready settings) string {
-	if name := ready.source.Name; name != "profile" && name != "program" {
+	switch name := ready.source.Name; name {
+	case "profile", "program", "expression":
+		return side
+	default:
 		return name
 	}
-	return side
 }

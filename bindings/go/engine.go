@@ -2,13 +2,19 @@ package callgate
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
-	"callgate/internal/engine"
+	"github.com/no--owner/callgate/bindings/go/internal/module"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 )
 
 // maxRequest is the maximum size of a request in bytes, as in the engine.
@@ -17,41 +23,127 @@ const maxRequest = 32 << 20
 // keptMemory is the maximum memory of an engine that is kept for further requests, in bytes.
 const keptMemory = 16 << 20
 
-// An engine is not safe for concurrent use, so that each request takes one of its own. The garbage collector frees
-// those that are not used.
-var engines = sync.Pool{New: func() any { return newEngine() }}
+// maxIdle is the maximum number of engines that are kept.
+const maxIdle = 4
 
-// newEngine is a variable for tests.
-var newEngine = engine.New
+// A factory makes engines: the module after its translation to machine code.
+type factory struct {
+	runtime  wazero.Runtime
+	compiled wazero.CompiledModule
+}
+
+// theFactory prepares the module once, for the first request.
+var theFactory = sync.OnceValues(func() (*factory, error) {
+	config := wazero.NewRuntimeConfig().WithDebugInfoEnabled(false)
+	if cache := cache.Load(); cache != nil {
+		config = config.WithCompilationCache(*cache)
+	}
+	made, err := newFactory(config)
+	if err == nil {
+		return made, nil
+	}
+	// This system may allow no new machine code, such as MemoryDenyWriteExecute= of systemd.
+	return newFactory(wazero.NewRuntimeConfigInterpreter().WithDebugInfoEnabled(false))
+})
+
+// newFactory prepares the module. A panic is an error: wazero has no other for machine code that the system refuses.
+func newFactory(config wazero.RuntimeConfig) (made *factory, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			made, err = nil, failure("the engine cannot be prepared: %v", cause)
+		}
+	}()
+	ctx := experimental.WithCompilationWorkers(context.Background(), runtime.GOMAXPROCS(0))
+	made = &factory{runtime: wazero.NewRuntimeWithConfig(ctx, config)}
+	if made.compiled, err = made.runtime.CompileModule(ctx, module.WebAssembly); err != nil {
+		return nil, failure("the engine cannot be prepared: %v", err)
+	}
+	return made, nil
+}
+
+// An engine is an instance of the module. It is not safe for concurrent use, so that each request takes one of its own.
+type engine struct {
+	instance            api.Module
+	alloc, answer, free api.Function
+}
+
+func (f *factory) engine() (*engine, error) {
+	// Without a name, there can be many.
+	instance, err := f.runtime.InstantiateModule(context.Background(), f.compiled, wazero.NewModuleConfig().WithName(""))
+	if err != nil {
+		return nil, failure("the engine cannot be started: %v", err)
+	}
+	function := instance.ExportedFunction
+	return &engine{instance, function("callgate_alloc"), function("callgate_answer"), function("callgate_free")}, nil
+}
+
+// ask sends a request. It is whether the engine can be used again: after an error, its state is unknown.
+func (e *engine) ask(request []byte) (answer []byte, isReusable bool, err error) {
+	call := func(function api.Function, parameters ...uint64) uint64 {
+		var results []uint64
+		if err == nil {
+			results, err = function.Call(context.Background(), parameters...)
+		}
+		if err != nil || len(results) == 0 {
+			return 0
+		}
+		return results[0]
+	}
+	memory := e.instance.Memory()
+	address := call(e.alloc, uint64(len(request)))
+	if err == nil && !memory.Write(uint32(address), request) {
+		err = fmt.Errorf("no memory at %#x", address)
+	}
+	packed := call(e.answer, address, uint64(len(request)))
+	start, length := uint32(packed>>32), uint32(packed)
+	if view, isInside := memory.Read(start, length); err == nil && isInside {
+		answer = bytes.Clone(view)
+	}
+	call(e.free, uint64(start), uint64(length))
+	if err != nil {
+		// The stack, which follows, has no names.
+		message, _, _ := strings.Cut(err.Error(), "\n")
+		return nil, false, failure("the engine failed, probably because memory is exhausted: %s", message)
+	}
+	return answer, memory.Size() <= keptMemory, nil
+}
 
 // slots limits the engines at work to the number of processors, and so the memory of all together.
 var slots = make(chan struct{}, runtime.GOMAXPROCS(0))
 
-// ask sends a request to an engine and returns the answer. A panic of the engine is an error.
-func ask(request []byte) (answer []byte, err error) {
+// idle are engines for further requests.
+var idle = make(chan *engine, min(runtime.GOMAXPROCS(0), maxIdle))
+
+// ask sends a request to an engine and returns the answer.
+func ask(request []byte) ([]byte, error) {
 	if len(request) > maxRequest {
 		return nil, failure("the request has %d bytes, the maximum is %d", len(request), maxRequest)
 	}
 	slots <- struct{}{}
 	defer func() { <-slots }()
-	one := engines.Get().(*engine.Module)
-	defer func() {
-		// The state of an engine that panicked is unknown: it is not put back.
-		if cause := recover(); cause != nil {
-			answer, err = nil, failure("the engine failed, probably because memory is exhausted: %v", cause)
-		}
-	}()
-	address := one.Xcallgate_alloc(int32(len(request)))
-	copy((*one.Xmemory().Slice())[uint32(address):], request)
-	packed := uint64(one.Xcallgate_answer(address, int32(len(request))))
-	start, length := uint32(packed>>32), uint32(packed)
-	memory := *one.Xmemory().Slice()
-	answer = bytes.Clone(memory[start:][:length])
-	if len(memory) <= keptMemory {
-		one.Xcallgate_free(int32(start), int32(length))
-		engines.Put(one)
+	made, err := theFactory()
+	if err != nil {
+		return nil, err
 	}
-	return answer, nil
+	var one *engine
+	select {
+	case one = <-idle:
+	default:
+		if one, err = made.engine(); err != nil {
+			return nil, err
+		}
+	}
+	answer, isReusable, err := one.ask(request)
+	if isReusable {
+		select {
+		case idle <- one:
+			return answer, nil
+		default:
+		}
+	}
+	// What the runtime holds of it is freed; an error would concern files of the module, which has none.
+	_ = one.instance.Close(context.Background())
+	return answer, err
 }
 
 // call sends a request and decodes the result.

@@ -3,7 +3,7 @@ package callgate_test
 import (
 	"fmt"
 
-	"callgate"
+	callgate "github.com/no--owner/callgate/bindings/go"
 )
 
 func ExampleCompile() {

@@ -1,8 +1,9 @@
-module callgate
+module github.com/no--owner/callgate/bindings/go
 
-go 1.24
+go 1.24.0
 
 require (
 	github.com/opencontainers/runtime-spec v1.2.1
-	golang.org/x/sys v0.35.0
+	github.com/tetratelabs/wazero v1.11.0
+	golang.org/x/sys v0.38.0
 )

@@ -1,7 +1,6 @@
 package callgate
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -9,24 +8,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// flags are the flags of seccomp(2) by the names in Program.Flags.
-var flags = map[string]uintptr{
-	"SECCOMP_FILTER_FLAG_TSYNC":              unix.SECCOMP_FILTER_FLAG_TSYNC,
-	"SECCOMP_FILTER_FLAG_LOG":                unix.SECCOMP_FILTER_FLAG_LOG,
-	"SECCOMP_FILTER_FLAG_SPEC_ALLOW":         unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW,
-	"SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV": 1 << 5,
-}
-
-// A ThreadError says that a thread has another filter or mode, so that the filter was installed in no thread.
-type ThreadError struct {
-	// ID is the thread ID of the thread.
-	ID int
-}
-
-func (e *ThreadError) Error() string {
-	return fmt.Sprintf("callgate: thread %d has other filters, so the filter was not installed", e.ID)
-}
 
 // SockFilters is the program for the package unix.
 func (p *Program) SockFilters() []unix.SockFilter {
@@ -46,58 +27,202 @@ func FromSockFilters(filters []unix.SockFilter) []Instruction {
 	return instructions
 }
 
-// notifies is whether the program returns USER_NOTIF.
-func (p *Program) notifies() bool {
-	const returnConstant = 0x06
+// An InstallOption changes how a filter is installed.
+type InstallOption func(*installation)
+
+// installation is what an installation needs besides the program.
+type installation struct {
+	flags              uintptr
+	keepsNewPrivileges bool
+}
+
+// ThisThread installs the filter in the calling thread only, and in threads and processes that it starts. The goroutine is
+// locked to the thread ([runtime.LockOSThread]) and stays so: when it ends, the thread ends. Other goroutines, and threads that
+// the runtime of Go starts for them, do not have the filter.
+func ThisThread() InstallOption {
+	return func(i *installation) { i.flags &^= unix.SECCOMP_FILTER_FLAG_TSYNC }
+}
+
+// WithoutNoNewPrivs leaves no_new_privs as it is, so that programs with set-user-ID bits or file capabilities keep their
+// meaning, as container runtimes do. If no_new_privs is not set, the kernel then requires CAP_SYS_ADMIN.
+func WithoutNoNewPrivs() InstallOption {
+	return func(i *installation) { i.keepsNewPrivileges = true }
+}
+
+// WithLog logs every verdict except ALLOW (SECCOMP_FILTER_FLAG_LOG).
+func WithLog() InstallOption {
+	return func(i *installation) { i.flags |= unix.SECCOMP_FILTER_FLAG_LOG }
+}
+
+// WithSpecAllow leaves the mitigation of Speculative Store Bypass disabled (SECCOMP_FILTER_FLAG_SPEC_ALLOW).
+func WithSpecAllow() InstallOption {
+	return func(i *installation) { i.flags |= unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW }
+}
+
+// WithWaitKillable lets only fatal signals interrupt a syscall after the listener has received its notification
+// (SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, Linux 5.19). It is for [Program.InstallListener].
+func WithWaitKillable() InstallOption {
+	return func(i *installation) { i.flags |= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV }
+}
+
+// sourceFlags are the flags in Program.Flags. Which threads have the filter is an option of the installation.
+var sourceFlags = map[string]uintptr{
+	"SECCOMP_FILTER_FLAG_TSYNC":              0,
+	"SECCOMP_FILTER_FLAG_LOG":                unix.SECCOMP_FILTER_FLAG_LOG,
+	"SECCOMP_FILTER_FLAG_SPEC_ALLOW":         unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+	"SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV": unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+}
+
+// Install sets no_new_privs and installs the filter in all threads of the process, with the flags of the source. Options
+// change that. It cannot be undone, and it makes no syscalls after the filter is in place.
+//
+// An error is an [*InstallError]. Then no thread has the filter, but no_new_privs may be set in the calling thread. A program
+// that notifies a listener (USER_NOTIF) is an error, because without one the kernel fails these syscalls with ENOSYS: use
+// [Program.InstallListener].
+func (p *Program) Install(options ...InstallOption) error {
+	if p.Notifies() {
+		return refused(ReasonNotifies, "the filter notifies a listener (USER_NOTIF), and Install has none",
+			"use InstallListener, or another action")
+	}
+	how, err := p.installation(options)
+	if err != nil {
+		return err
+	}
+	// Without a listener, the kernel refuses the flag; in a profile it means what happens if there is one.
+	if slices.Contains(p.Flags, "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV") {
+		how.flags &^= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+	}
+	if how.flags&unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV != 0 {
+		return refused(ReasonFlags, "WithWaitKillable needs a listener, and this filter has none", "omit the option")
+	}
+	_, err = p.install(how)
+	return err
+}
+
+// InstallListener installs a filter that notifies a listener, as [Program.Install] does, and returns the descriptor of the
+// listener, which is closed on execve. It is for a supervisor: until somebody receives notifications from it, syscalls that notify
+// wait. A program that never notifies is an error.
+//
+// The descriptor is an int because making an [os.File] of it needs syscalls, which the filter may deny. In all threads, which is
+// the default, a listener needs Linux 5.7.
+func (p *Program) InstallListener(options ...InstallOption) (int, error) {
+	if !p.Notifies() {
+		return -1, refused(ReasonNeverNotifies, "the filter never notifies a listener (USER_NOTIF)", "use Install")
+	}
+	how, err := p.installation(options)
+	if err != nil {
+		return -1, err
+	}
+	how.flags |= unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
+	if how.flags&unix.SECCOMP_FILTER_FLAG_TSYNC != 0 {
+		// The result is the listener, so the thread that cannot be synchronized is not said.
+		how.flags |= unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH
+	}
+	return p.install(how)
+}
+
+// Notifies is whether the program notifies a listener (USER_NOTIF), so that it needs [Program.InstallListener].
+func (p *Program) Notifies() bool {
+	const loadConstant, returnConstant, returnAccumulator = 0x00, 0x06, 0x16
+	isCode := func(code uint16) func(Instruction) bool {
+		return func(one Instruction) bool { return one.Code == code }
+	}
+	returnsAccumulator := slices.ContainsFunc(p.Instructions, isCode(returnAccumulator))
 	return slices.ContainsFunc(p.Instructions, func(one Instruction) bool {
-		return one.Code == returnConstant && one.K&0xffff0000 == unix.SECCOMP_RET_USER_NOTIF
+		isReturned := one.Code == returnConstant || returnsAccumulator && one.Code == loadConstant
+		return isReturned && one.K&unix.SECCOMP_RET_ACTION_FULL == unix.SECCOMP_RET_USER_NOTIF
 	})
 }
 
-// Install sets no_new_privs and installs the filter in all threads of the process, with the flags of the source and these
-// (unix.SECCOMP_FILTER_FLAG_…). It cannot be undone. If a thread cannot be synchronized, the error is a *ThreadError and no
-// thread has the filter, but no_new_privs is set in the calling thread.
-//
-// A flag for a listener is an error: the descriptor would be lost. So is a program that notifies a listener (USER_NOTIF):
-// without one, the kernel would fail these syscalls with ENOSYS.
-func (p *Program) Install(more ...uintptr) error {
-	all := uintptr(unix.SECCOMP_FILTER_FLAG_TSYNC)
+// installation is how the program is installed with these options, after a check of what needs no kernel.
+func (p *Program) installation(options []InstallOption) (installation, error) {
+	how := installation{flags: unix.SECCOMP_FILTER_FLAG_TSYNC}
 	for _, name := range p.Flags {
-		flag, known := flags[name]
+		flag, known := sourceFlags[name]
 		if !known {
-			return fmt.Errorf("callgate: unknown flag %s", name)
+			err := refused(ReasonFlags, fmt.Sprintf("the source wants the unknown flag %s", name), "use a newer version")
+			err.Flags = []string{name}
+			return how, err
 		}
-		all |= flag
+		how.flags |= flag
 	}
-	for _, flag := range more {
-		all |= flag
-	}
-	if all&unix.SECCOMP_FILTER_FLAG_NEW_LISTENER != 0 {
-		return fmt.Errorf("callgate: SECCOMP_FILTER_FLAG_NEW_LISTENER is not for Install; use SockFilters with seccomp(2)")
-	}
-	if p.notifies() {
-		return errors.New("callgate: the filter notifies a listener (USER_NOTIF), and Install has none: use SockFilters with " +
-			"seccomp(2) and SECCOMP_FILTER_FLAG_NEW_LISTENER, which returns the listener, or another action")
+	for _, option := range options {
+		option(&how)
 	}
 	if len(p.Instructions) == 0 || len(p.Instructions) > unix.BPF_MAXINSNS {
-		return fmt.Errorf("callgate: a program has 1 to %d instructions, not %d", unix.BPF_MAXINSNS, len(p.Instructions))
+		message := fmt.Sprintf("a program has 1 to %d instructions, and this one has %d", unix.BPF_MAXINSNS, len(p.Instructions))
+		return how, refused(ReasonLength, message, "compile a profile")
 	}
+	if own := archName(); own != "" && len(p.Arches) > 0 && !slices.Contains(p.Arches, own) {
+		message := fmt.Sprintf("the filter is for %v, and this process makes the syscalls of %s", p.Arches, own)
+		return how, refused(ReasonArch, message, "compile it with WithArches("+fmt.Sprintf("%q", own)+")")
+	}
+	return how, nil
+}
+
+// archName is the architecture of this process in Program.Arches; empty if its name is not known here.
+func archName() string {
+	return map[string]string{
+		"386": "x86", "amd64": "x86_64", "arm": "arm", "arm64": "aarch64", "loong64": "loongarch64", "ppc64le": "ppc64le",
+		"riscv64": "riscv64", "s390x": "s390x",
+	}[runtime.GOARCH]
+}
+
+// install makes the syscalls. It returns the listener if the flags ask for one.
+func (p *Program) install(how installation) (int, error) {
 	filters := p.SockFilters()
 	program := unix.SockFprog{Len: uint16(len(filters)), Filter: &filters[0]}
 	// Both syscalls must come from one thread; TSYNC then gives no_new_privs and the filter to the others.
 	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("callgate: no_new_privs: %w", err)
+	if !how.keepsNewPrivileges {
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			runtime.UnlockOSThread()
+			return -1, newPrivsError(err)
+		}
 	}
-	thread, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, all,
+	result, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, how.flags,
 		uintptr(unsafe.Pointer(&program)))
 	runtime.KeepAlive(filters)
+	hasListener := how.flags&unix.SECCOMP_FILTER_FLAG_NEW_LISTENER != 0
+	isRefused := errno != 0 || result != 0 && !hasListener
+	if isRefused || how.flags&unix.SECCOMP_FILTER_FLAG_TSYNC != 0 {
+		runtime.UnlockOSThread()
+	}
 	switch {
 	case errno != 0:
-		return fmt.Errorf("callgate: seccomp: %w", errno)
-	case thread != 0:
-		return &ThreadError{ID: int(thread)}
+		return -1, kernelError(errno, how, len(filters))
+	case isRefused:
+		return -1, threadError(int(result))
 	}
-	return nil
+	return int(result), nil
+}
+
+// unknownFlags are those of these flags that the kernel does not know.
+func unknownFlags(flags uintptr) []string {
+	names := map[uintptr]string{
+		unix.SECCOMP_FILTER_FLAG_TSYNC:              "SECCOMP_FILTER_FLAG_TSYNC",
+		unix.SECCOMP_FILTER_FLAG_LOG:                "SECCOMP_FILTER_FLAG_LOG",
+		unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW:         "SECCOMP_FILTER_FLAG_SPEC_ALLOW",
+		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER:       "SECCOMP_FILTER_FLAG_NEW_LISTENER",
+		unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH:        "SECCOMP_FILTER_FLAG_TSYNC_ESRCH",
+		unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV: "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV",
+	}
+	var unknown []string
+	for flag, name := range names {
+		asked := flag
+		if flag == unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV {
+			asked |= unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
+		}
+		if flags&flag != 0 && !knowsFlags(asked) {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
+}
+
+// knowsFlags is whether the kernel knows these flags: without a program, they fail with EFAULT.
+func knowsFlags(flags uintptr) bool {
+	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, 0)
+	return errno == unix.EFAULT
 }

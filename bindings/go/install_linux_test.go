@@ -1,13 +1,17 @@
 package callgate
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
-	"unsafe"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -40,10 +44,7 @@ func TestInstall(t *testing.T) {
 	if !inChild(t) {
 		return
 	}
-	program, err := Compile([]byte(denyGetppid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := compile(t, denyGetppid)
 	// Threads that exist before.
 	ready, installed, results := make(chan bool), make(chan bool), make(chan unix.Errno)
 	for range 4 {
@@ -64,8 +65,94 @@ func TestInstall(t *testing.T) {
 			t.Errorf("another thread: %v", errno)
 		}
 	}
-	if value, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); value != 1 || err != nil {
-		t.Errorf("no_new_privs: %d, %v", value, err)
+	if value := noNewPrivs(t); value != 1 {
+		t.Errorf("no_new_privs: %d", value)
+	}
+}
+
+// notifies allows everything except getppid, about which it asks a listener.
+const notifies = `{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["getppid"], "action": "SCMP_ACT_NOTIFY"}]}`
+
+func compile(t *testing.T, profile string) *Program {
+	t.Helper()
+	program, err := Compile([]byte(profile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// reason is the reason of an error of an installation.
+func reason(t *testing.T, err error) *InstallError {
+	t.Helper()
+	var refused *InstallError
+	if !errors.As(err, &refused) {
+		t.Fatalf("%v", err)
+	}
+	if refused.Message == "" || refused.Help == "" || !strings.HasPrefix(err.Error(), "callgate: "+refused.Message) {
+		t.Errorf("%+v", refused)
+	}
+	return refused
+}
+
+func noNewPrivs(t *testing.T) int {
+	t.Helper()
+	value, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// Each thread has a filter of its own, and the rest of the process none.
+func TestInstallInThisThread(t *testing.T) {
+	if !inChild(t) {
+		return
+	}
+	template, err := CompileTemplate(Profile([]byte("ERRNO(1) { dup { fildes != $fd } } DEFAULT ALLOW")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dup := func(fd uint64) error {
+		copied, err := unix.Dup(int(fd))
+		if err == nil {
+			unix.Close(copied)
+		}
+		return err
+	}
+	results := make(chan error)
+	for fd := range uint64(3) {
+		go func() {
+			program, err := template.Instantiate(map[string]uint64{"fd": fd})
+			if err == nil {
+				err = program.Install(ThisThread())
+			}
+			if err == nil {
+				// Others run meanwhile, but not in this thread.
+				time.Sleep(time.Millisecond)
+				err = dup(fd)
+			}
+			if other := dup((fd + 1) % 3); err == nil && other != unix.EPERM {
+				err = fmt.Errorf("another descriptor: %v", other)
+			}
+			results <- err
+		}()
+	}
+	for range 3 {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+	for range 8 {
+		go func() {
+			runtime.LockOSThread()
+			results <- errors.Join(dup(0), dup(1), dup(2))
+		}()
+	}
+	for range 8 {
+		if err := <-results; err != nil {
+			t.Errorf("a thread without a filter: %v", err)
+		}
 	}
 }
 
@@ -73,29 +160,22 @@ func TestInstallNamesTheThreadThatHasAnotherFilter(t *testing.T) {
 	if !inChild(t) {
 		return
 	}
-	program, err := Compile([]byte(denyGetppid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	filters := program.SockFilters()
+	program := compile(t, denyGetppid)
 	thread, done := make(chan int), make(chan bool)
 	go func() {
-		runtime.LockOSThread()
-		one := unix.SockFprog{Len: uint16(len(filters)), Filter: &filters[0]}
-		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-			t.Error(err)
-		}
-		err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&one)), 0, 0)
-		if err != nil {
+		if err := program.Install(ThisThread()); err != nil {
 			t.Error(err)
 		}
 		thread <- unix.Gettid()
 		<-done
 	}()
 	id := <-thread
-	var failed *ThreadError
-	if err := program.Install(); !errors.As(err, &failed) || failed.ID != id {
-		t.Errorf("%v, not thread %d", err, id)
+	if failed := reason(t, program.Install()); failed.Reason != ReasonThread || failed.Thread != id || failed.Errno != 0 {
+		t.Errorf("%+v, not thread %d", failed, id)
+	}
+	_, err := compile(t, notifies).InstallListener()
+	if failed := reason(t, err); failed.Reason != ReasonThread || failed.Thread != 0 || !errors.Is(err, unix.ESRCH) {
+		t.Errorf("%+v", failed)
 	}
 	if errno := getppid(); errno != 0 {
 		t.Errorf("the filter is installed: %v", errno)
@@ -103,39 +183,164 @@ func TestInstallNamesTheThreadThatHasAnotherFilter(t *testing.T) {
 	close(done)
 }
 
+func TestInstallWithoutNoNewPrivs(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs CAP_SYS_ADMIN")
+	}
+	if !inChild(t) {
+		return
+	}
+	program := compile(t, denyGetppid)
+	// Without the capability, in one thread, whose user is then another one than that of the others.
+	result := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETUID, 65534, 0, 0); errno != 0 {
+			result <- errno
+		}
+		result <- program.Install(ThisThread(), WithoutNoNewPrivs())
+	}()
+	err := <-result
+	if failed := reason(t, err); failed.Reason != ReasonPrivileges || !errors.Is(err, unix.EACCES) {
+		t.Errorf("%+v", failed)
+	}
+	if err := program.Install(WithoutNoNewPrivs()); err != nil {
+		t.Fatal(err)
+	}
+	if errno := getppid(); errno != unix.EXDEV || noNewPrivs(t) != 0 {
+		t.Errorf("%v, no_new_privs is %d", errno, noNewPrivs(t))
+	}
+}
+
 func TestInstallRefusesAFilterThatNotifies(t *testing.T) {
-	const profile = `{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["getppid"], "action": "SCMP_ACT_NOTIFY"}]}`
-	program, err := Compile([]byte(profile))
+	if !inChild(t) {
+		return
+	}
+	if err := compile(t, notifies).Install(); reason(t, err).Reason != ReasonNotifies {
+		t.Errorf("without a listener, getppid would fail with ENOSYS: %v", err)
+	}
+	if _, err := compile(t, denyGetppid).InstallListener(); reason(t, err).Reason != ReasonNeverNotifies {
+		t.Errorf("%v", err)
+	}
+	if errno := getppid(); errno != 0 || noNewPrivs(t) != 0 {
+		t.Errorf("%v, no_new_privs is %d", errno, noNewPrivs(t))
+	}
+	constants := []Instruction{{Code: 0x00, K: unix.SECCOMP_RET_USER_NOTIF}, {Code: 0x16}}
+	if !(&Program{Instructions: constants}).Notifies() {
+		t.Error("a constant that is returned by way of the accumulator")
+	}
+}
+
+func TestInstallListener(t *testing.T) {
+	if !inChild(t) {
+		return
+	}
+	program := compile(t, notifies)
+	listener, err := program.InstallListener(WithWaitKillable())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := program.Install(); err == nil || !strings.Contains(err.Error(), "SECCOMP_FILTER_FLAG_NEW_LISTENER") {
-		t.Errorf("without a listener, getppid would fail with ENOSYS: %v", err)
+	if flags, err := unix.FcntlInt(uintptr(listener), unix.F_GETFD, 0); err != nil || flags != unix.FD_CLOEXEC {
+		t.Errorf("%d, %v", flags, err)
 	}
-	if errno := getppid(); errno != 0 {
-		t.Errorf("the filter is installed: %v", errno)
+	if _, err := program.InstallListener(ThisThread()); reason(t, err).Reason != ReasonListener || !errors.Is(err, unix.EBUSY) {
+		t.Errorf("%v", err)
+	}
+	// Another thread notifies, and waits until the listener is closed.
+	result := make(chan unix.Errno)
+	go func() {
+		// The runtime of Go knows that this waits.
+		_, _, errno := unix.Syscall(unix.SYS_GETPPID, 0, 0, 0)
+		result <- errno
+	}()
+	ready := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
+	if count, err := unix.Poll(ready, 60_000); count != 1 || ready[0].Revents&unix.POLLIN == 0 {
+		t.Errorf("%+v, %v", ready, err)
+	}
+	unix.Close(listener)
+	if errno := <-result; errno != unix.ENOSYS {
+		t.Errorf("%v", errno)
 	}
 }
 
 func TestInstallRefuses(t *testing.T) {
-	program := &Program{Instructions: []Instruction{{Code: 6, K: 0x7fff0000}}}
-	if err := program.Install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER); err == nil {
-		t.Error("the descriptor of a listener would be lost")
+	allow := []Instruction{{Code: 6, K: unix.SECCOMP_RET_ALLOW}}
+	for _, one := range []struct {
+		reason  InstallReason
+		program Program
+		options []InstallOption
+	}{
+		{ReasonLength, Program{}, nil},
+		{ReasonLength, Program{Instructions: slices.Repeat(allow, 4097)}, nil},
+		{ReasonArch, Program{Instructions: allow, Arches: []string{"sparc"}}, nil},
+		{ReasonFlags, Program{Instructions: allow, Flags: []string{"SECCOMP_FILTER_FLAG_OTHER"}}, nil},
+		{ReasonFlags, Program{Instructions: allow}, []InstallOption{WithWaitKillable()}},
+	} {
+		if err := one.program.Install(one.options...); reason(t, err).Reason != one.reason || errors.Unwrap(err) != nil {
+			t.Errorf("%s: %v", one.reason, err)
+		}
 	}
-	if err := new(Program).Install(); err == nil {
-		t.Error("a program without instructions")
+}
+
+// The kernel's errors have a reason.
+func TestKernelErrors(t *testing.T) {
+	if !inChild(t) {
+		return
 	}
-	program.Flags = []string{"SECCOMP_FILTER_FLAG_OTHER"}
-	if err := program.Install(); err == nil {
-		t.Error("an unknown flag")
+	program := Program{Instructions: []Instruction{{Code: 0xffff}}}
+	if err := program.Install(); reason(t, err).Reason != ReasonKernel || !errors.Is(err, unix.EINVAL) {
+		t.Errorf("%v", err)
+	}
+	if unknown := unknownFlags(^uintptr(0)); len(unknown) != 0 {
+		t.Errorf("this kernel does not know %v", unknown)
+	}
+	if knowsFlags(1<<30) || !knowsFlags(0) {
+		t.Error("flags that no kernel knows, or none")
+	}
+	long := Program{Instructions: slices.Repeat([]Instruction{{Code: 0x00}}, 4095)}
+	long.Instructions = append(long.Instructions, Instruction{Code: 6, K: unix.SECCOMP_RET_ALLOW})
+	for {
+		if err := long.Install(); err != nil {
+			if reason(t, err).Reason != ReasonMemory || !errors.Is(err, unix.ENOMEM) {
+				t.Errorf("%v", err)
+			}
+			break
+		}
+	}
+}
+
+func TestInstallationFlags(t *testing.T) {
+	program := compile(t, `{"defaultAction": "SCMP_ACT_ALLOW", "flags": ["SECCOMP_FILTER_FLAG_TSYNC", "SECCOMP_FILTER_FLAG_LOG"]}`)
+	const tsync, log = unix.SECCOMP_FILTER_FLAG_TSYNC, unix.SECCOMP_FILTER_FLAG_LOG
+	for _, one := range []struct {
+		flags   uintptr
+		options []InstallOption
+	}{
+		{tsync | log, nil},
+		{log, []InstallOption{ThisThread()}},
+		{tsync | log | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW, []InstallOption{WithSpecAllow(), WithLog()}},
+	} {
+		if how, err := program.installation(one.options); err != nil || how.flags != one.flags {
+			t.Errorf("%#x, not %#x: %v", how.flags, one.flags, err)
+		}
+	}
+}
+
+// A runtime gives programs to another process.
+func TestProgramAsJSON(t *testing.T) {
+	program := compile(t, notifies)
+	text, err := json.Marshal(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Program
+	if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(*program, again) {
+		t.Errorf("%v\n%+v\n%+v", err, *program, again)
 	}
 }
 
 func TestSockFilters(t *testing.T) {
-	program, err := Compile([]byte(denyGetppid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := compile(t, denyGetppid)
 	again, err := Diff(program.Source(), Instructions(FromSockFilters(program.SockFilters())))
 	if err != nil || len(again) != 0 {
 		t.Errorf("%v, %v", again, err)

@@ -2,7 +2,9 @@ package callgate
 
 import (
 	"encoding/json"
+	"maps"
 	"runtime"
+	"slices"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
@@ -78,6 +80,28 @@ func Instructions(program []Instruction, options ...Option) Source {
 	return source
 }
 
+// Expression is a source that combines others, as A + B - C ^ D in the command: app + ptrace - preset:no-io-uring. Its names are
+// those of sources, of presets (preset:NAME) and of syscalls. Each source is read with its own options, and is not an expression
+// itself; options such as [WithArches] here are for the presets and syscalls in the expression.
+func Expression(text string, sources map[string]Source, options ...Option) Source {
+	expression := newSource([]Option{WithName("expression")})
+	content := &expression.settings.source
+	content.Expression, content.Sources = &text, make(map[string]sourceJSON, len(sources))
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		ready, err := sources[name].ready()
+		if err != nil {
+			return Source{err: err}
+		}
+		if ready.source.Name == "profile" || ready.source.Name == "program" {
+			// Messages name it as the expression does.
+			ready.source.Name = name
+		}
+		content.Sources[name] = ready.source
+		expression.settings.machine = ready.machine
+	}
+	return expression.with(options)
+}
+
 // settings is what options set.
 type settings struct {
 	machine   string
@@ -87,22 +111,24 @@ type settings struct {
 
 // sourceJSON is a source in a request.
 type sourceJSON struct {
-	Text    *string           `json:"text,omitempty"`
-	Insns   []Instruction     `json:"insns,omitzero"`
-	Preset  *string           `json:"preset,omitempty"`
-	Name    string            `json:"name"`
-	Format  string            `json:"format,omitempty"`
-	Part    string            `json:"part,omitempty"`
-	Files   map[string]string `json:"files,omitempty"`
-	Arches  []string          `json:"arches,omitempty"`
-	Kernel  string            `json:"kernel,omitempty"`
-	Caps    *string           `json:"caps,omitempty"`
-	Enosys  string            `json:"enosys_above,omitempty"`
-	Systemd string            `json:"systemd,omitempty"`
-	Strict  bool              `json:"strict,omitempty"`
-	Define  []string          `json:"define,omitempty"`
-	Undef   []string          `json:"undefine,omitempty"`
-	Set     map[string]uint64 `json:"set,omitempty"`
+	Text       *string               `json:"text,omitempty"`
+	Insns      []Instruction         `json:"insns,omitzero"`
+	Preset     *string               `json:"preset,omitempty"`
+	Expression *string               `json:"expression,omitempty"`
+	Sources    map[string]sourceJSON `json:"sources,omitempty"`
+	Name       string                `json:"name"`
+	Format     string                `json:"format,omitempty"`
+	Part       string                `json:"part,omitempty"`
+	Files      map[string]string     `json:"files,omitempty"`
+	Arches     []string              `json:"arches,omitempty"`
+	Kernel     string                `json:"kernel,omitempty"`
+	Caps       *string               `json:"caps,omitempty"`
+	Enosys     string                `json:"enosys_above,omitempty"`
+	Systemd    string                `json:"systemd,omitempty"`
+	Strict     bool                  `json:"strict,omitempty"`
+	Define     []string              `json:"define,omitempty"`
+	Undef      []string              `json:"undefine,omitempty"`
+	Set        map[string]uint64     `json:"set,omitempty"`
 }
 
 // compilingJSON is the options of the compiler in a request.
@@ -132,7 +158,7 @@ func (s Source) with(options []Option) Source {
 // ready is the source for a request; the kernel version is that of this machine unless it is given.
 func (s Source) ready() (settings, error) {
 	if s.err == nil && s.settings.machine == "" {
-		s.err = failure("the zero Source is not a filter; use Profile, Spec, Preset or Instructions")
+		s.err = failure("the zero Source is not a filter; use Profile, Spec, Preset, Instructions or Expression")
 	}
 	if s.settings.source.Kernel == "" {
 		s.settings.source.Kernel = runningKernel()

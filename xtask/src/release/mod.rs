@@ -5,6 +5,7 @@
 
 mod archive;
 mod context;
+mod go;
 mod manifest;
 mod options;
 mod parts;

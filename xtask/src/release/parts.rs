@@ -28,4 +28,4 @@ pub(super) struct Artefact {
 }
 
 /// All parts, in the order in which they are built: an image contains the binary of the command.
-pub(super) const PARTS: &[Part] = &[];
+pub(super) const PARTS: &[Part] = &[super::go::PART];

@@ -18,9 +18,9 @@ pub(crate) struct Module {
     pub(crate) max_size: usize,
 }
 
-/// The module of the bindings, at most 2.5 MiB.
-pub(super) const BINDINGS: Module =
-    Module { example: "bindings_module", profile: "wasm", max_size: 5 << 19 };
+/// The module of the bindings, at most 3 MiB.
+pub(crate) const BINDINGS: Module =
+    Module { example: "bindings_module", profile: "wasm", max_size: 3 << 20 };
 /// The same for tests, which need no small module.
 pub(super) const QUICK: Module = Module { profile: "wasm-quick", max_size: 8 << 20, ..BINDINGS };
 

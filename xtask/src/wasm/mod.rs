@@ -4,8 +4,11 @@
 //! toolchain builds the same bytes. `docs/decisions/bindings.md` says why none of them is in the repository.
 
 mod build;
+mod go_module;
+mod js_package;
 mod run;
-mod translate;
 
-pub(crate) use build::{Module, build, target};
-pub(crate) use run::{HELP, javascript, run};
+pub(crate) use build::{BINDINGS, Module, build, target};
+pub(crate) use go_module::write_go_module;
+pub(crate) use js_package::write_js_package;
+pub(crate) use run::{HELP, run, write_module};

@@ -48,6 +48,11 @@ pub fn remove(directory: &Path) -> Result<()> {
     }
 }
 
+/// Copies a directory, which gets this path.
+pub fn copy(directory: &Path, to: &Path) -> Result<()> {
+    run(Command::new("cp").args(["-R", "-T"]).arg(directory).arg(to)).map(drop)
+}
+
 /// Runs a command and returns its standard output; if it fails, the error is its standard error.
 pub fn run(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();

@@ -11,7 +11,7 @@ import (
 	"os/exec"
 	"syscall"
 
-	"callgate"
+	callgate "github.com/no--owner/callgate/bindings/go"
 )
 
 func main() {

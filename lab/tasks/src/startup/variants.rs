@@ -25,6 +25,9 @@ const GVISOR_PRECOMPILED: &str = include_str!("drivers/go/gvisor_precompiled/mai
 const GVISOR_GENERATE: &str = include_str!("drivers/go/gvisor_precompiled/generate.go");
 const LIBSECCOMP_GO: &str = include_str!("drivers/go/libseccomp/main.go");
 
+/// The path of the Go module.
+const GO_MODULE: &str = "github.com/no--owner/callgate/bindings/go";
+
 /// The commands that compile the policy at build time.
 const EMIT: &str = "callgate compile policy.kafel --emit LANGUAGE --installer -o FILE";
 const GENERATE: &str = "go run ./generate > generated.go";
@@ -120,7 +123,7 @@ pub(super) const VARIANTS: &[Variant] = &[
         build: |builder| {
             let filter = builder.emitted(Language::Go)?;
             let files = [("main.go", EMITTED_GO), ("filter.go", &filter)];
-            builder.go("go-emitted", &files, "require golang.org/x/sys v0.35.0\n", &[])
+            builder.go("go-emitted", &files, "require golang.org/x/sys v0.38.0\n", &[])
         },
         whole: POLICY_AND_EMIT,
         marked: &[EMITTED_GO],
@@ -134,7 +137,7 @@ pub(super) const VARIANTS: &[Variant] = &[
                 return Err(format!("{} is missing: run `cargo xtask wasm`", module.display()));
             }
             let requirements = format!(
-                "require callgate v0.0.0\nreplace callgate => {:?}\n",
+                "require {GO_MODULE} v0.0.0\nreplace {GO_MODULE} => {:?}\n",
                 module.display().to_string()
             );
             builder.go("go-binding", &[("main.go", BINDING)], &requirements, &[])

@@ -5,7 +5,7 @@ import "time"
 
 // counted: policy
 import "fmt"
-import "callgate"
+import callgate "github.com/no--owner/callgate/bindings/go"
 
 const policy = `
 ALLOW {

@@ -1,0 +1,140 @@
+package callgate
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// An InstallReason is why a filter was not installed.
+type InstallReason string
+
+// The reasons of an [InstallError].
+const (
+	// ReasonNotifies: the filter notifies a listener, and Install has none.
+	ReasonNotifies InstallReason = "notifies"
+	// ReasonNeverNotifies: InstallListener for a filter that never notifies.
+	ReasonNeverNotifies InstallReason = "never notifies"
+	// ReasonLength: the program has no instructions, or more than the kernel accepts.
+	ReasonLength InstallReason = "length"
+	// ReasonArch: the program is for other architectures than that of this process, whose next syscall it would deny.
+	ReasonArch InstallReason = "architecture"
+	// ReasonFlags: the kernel does not know the flags, or they do not fit to the filter; InstallError.Flags has their names.
+	ReasonFlags InstallReason = "flags"
+	// ReasonPrivileges: without no_new_privs, the process needs CAP_SYS_ADMIN.
+	ReasonPrivileges InstallReason = "privileges"
+	// ReasonThread: a thread has another filter; InstallError.Thread is its ID if the kernel says it.
+	ReasonThread InstallReason = "thread"
+	// ReasonListener: an installed filter has a listener already.
+	ReasonListener InstallReason = "listener"
+	// ReasonMemory: the filters of the thread together are too long.
+	ReasonMemory InstallReason = "memory"
+	// ReasonNoSeccomp: the kernel has no seccomp filters, or a sandbox denies the syscall.
+	ReasonNoSeccomp InstallReason = "no seccomp"
+	// ReasonKernel: the kernel refuses for another reason; InstallError.Errno says which.
+	ReasonKernel InstallReason = "kernel"
+)
+
+// An InstallError says why a filter was not installed. Use [errors.As] to get it; [errors.Is] finds the kernel's error, such as
+// unix.EACCES.
+type InstallError struct {
+	Reason InstallReason
+	// Errno is the kernel's error; 0 if the kernel was not asked, or named a thread.
+	Errno unix.Errno
+	// Thread is the ID of the thread for ReasonThread; 0 if it is unknown.
+	Thread int
+	// Flags are the names of the flags for ReasonFlags.
+	Flags []string
+	// Message says what is wrong, and Help what to do.
+	Message, Help string
+}
+
+// Error is the message with the help in a second line.
+func (e *InstallError) Error() string {
+	return "callgate: " + e.Message + "\n  help: " + e.Help
+}
+
+// Unwrap is the kernel's error.
+func (e *InstallError) Unwrap() error {
+	if e.Errno == 0 {
+		return nil
+	}
+	return e.Errno
+}
+
+// refused is an error for which the kernel was not asked.
+func refused(reason InstallReason, message, help string) *InstallError {
+	return &InstallError{Reason: reason, Message: message, Help: help}
+}
+
+// threadError is the error for a thread that cannot be synchronized; 0 if it is unknown.
+func threadError(id int) *InstallError {
+	which := "a thread"
+	if id != 0 {
+		which = fmt.Sprintf("thread %d", id)
+	}
+	err := refused(ReasonThread, which+" of this process has another filter, so the filter was installed in no thread",
+		"install the filter before others, or with ThisThread")
+	err.Thread = id
+	return err
+}
+
+// newPrivsError is the error for no_new_privs.
+func newPrivsError(cause error) *InstallError {
+	err := refused(ReasonKernel, fmt.Sprintf("no_new_privs cannot be set: %v", cause),
+		"the filter of a sandbox around this process may deny prctl(2); check its policy")
+	errors.As(cause, &err.Errno)
+	return err
+}
+
+// kernelError is the error for an error of seccomp(2).
+func kernelError(errno unix.Errno, how installation, instructions int) *InstallError {
+	err := refused(ReasonKernel, fmt.Sprintf("the filter cannot be installed: %v", errno), "see seccomp(2)")
+	err.Errno = errno
+	switch errno {
+	case unix.EACCES:
+		err.Reason = ReasonPrivileges
+		err.Message = "the kernel requires no_new_privs or CAP_SYS_ADMIN"
+		err.Help = "omit WithoutNoNewPrivs, or install the filter before giving up CAP_SYS_ADMIN"
+		if !how.keepsNewPrivileges {
+			err.Message += ", although no_new_privs is set"
+			err.Help = "the filter of a sandbox around this process may deny seccomp(2); check its policy"
+		}
+	case unix.EPERM:
+		err.Help = "the filter of a sandbox around this process may deny seccomp(2); check its policy"
+	case unix.EBUSY:
+		err.Reason = ReasonListener
+		err.Message = "a filter that is already installed has a listener, and the kernel allows one"
+		err.Help = "install the filter with the listener first and only once"
+	case unix.ESRCH:
+		err := threadError(0)
+		err.Errno = errno
+		return err
+	case unix.ENOMEM:
+		err.Reason = ReasonMemory
+		err.Message = fmt.Sprintf("no room for another %d instructions: all filters of a thread together have at most 32768, "+
+			"counted as eBPF", instructions)
+		err.Help = "install fewer filters, or merge them into one; `grep Seccomp_filters /proc/self/status` counts them"
+	case unix.ENOSYS:
+		err.Reason = ReasonNoSeccomp
+		err.Message = "this kernel lacks seccomp(2), or a sandbox denies it"
+		err.Help = "use Linux 3.17 or later with CONFIG_SECCOMP_FILTER"
+	case unix.EINVAL:
+		switch unknown := unknownFlags(how.flags); {
+		case !knowsFlags(0):
+			err.Reason = ReasonNoSeccomp
+			err.Message = "this kernel has no seccomp filters"
+			err.Help = "use a kernel with CONFIG_SECCOMP_FILTER (zgrep SECCOMP /proc/config.gz)"
+		case len(unknown) > 0:
+			err.Reason, err.Flags = ReasonFlags, unknown
+			err.Message = "this kernel does not know " + strings.Join(unknown, ", ")
+			err.Help = "omit these flags, or use a newer kernel"
+		default:
+			err.Message = "the kernel refuses the program: invalid argument"
+			err.Help = "please report this with the program and the version of the kernel"
+		}
+	}
+	return err
+}
