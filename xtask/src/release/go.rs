@@ -11,7 +11,7 @@ use callgate_tasks::Result;
 use callgate_tasks::files::{copy, make, read, remove, run, write};
 
 use super::context::{Context, execute};
-use super::parts::{Artefact, Part};
+use super::part::{Artefact, Part};
 use crate::wasm::{BINDINGS, write_go_module, write_module};
 
 pub(super) const PART: Part = Part {

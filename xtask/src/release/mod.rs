@@ -7,8 +7,11 @@ mod archive;
 mod context;
 mod go;
 mod manifest;
+mod npm;
 mod options;
+mod part;
 mod parts;
+mod python;
 mod run;
 
 pub(crate) use options::HELP;

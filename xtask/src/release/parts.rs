@@ -1,31 +1,21 @@
 //! What a release consists of.
 
-use callgate_tasks::Result;
-
-use super::context::Context;
-
-/// What one kind of user installs.
-pub(super) struct Part {
-    /// Its name for `--only`.
-    pub(super) name: &'static str,
-    /// One line for the help and the manifest.
-    pub(super) summary: &'static str,
-    /// Builds its files below `Context::output` and returns them.
-    pub(super) build: fn(&Context) -> Result<Vec<Artefact>>,
-    /// Installs the files as a user would, without the network where that is possible, and uses them.
-    pub(super) check: fn(&Context) -> Result<()>,
-}
-
-/// A file of a release.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Artefact {
-    /// Its path below `Context::output`, with `/`.
-    pub(super) path: String,
-    /// What it is, in a few words.
-    pub(super) what: String,
-    /// The machine that it is for, such as `x86_64`; `None` for any.
-    pub(super) machine: Option<&'static str>,
-}
+pub(super) use super::part::{Artefact, Part};
+use super::{go, npm, python};
 
 /// All parts, in the order in which they are built: an image contains the binary of the command.
-pub(super) const PARTS: &[Part] = &[super::go::PART];
+pub(super) const PARTS: &[Part] = &[
+    go::PART,
+    Part {
+        name: "python",
+        summary: "wheels for glibc and musl, and the source distribution",
+        build: python::build,
+        check: python::check,
+    },
+    Part {
+        name: "npm",
+        summary: "the package for JavaScript",
+        build: npm::build,
+        check: npm::check,
+    },
+];

@@ -1,0 +1,28 @@
+//! A part of a release, and what it returns.
+
+use callgate_tasks::Result;
+
+use super::context::Context;
+
+/// What one kind of user installs.
+pub(super) struct Part {
+    /// Its name for `--only`.
+    pub(super) name: &'static str,
+    /// One line for the help and the manifest.
+    pub(super) summary: &'static str,
+    /// Builds its files below `Context::output` and returns them.
+    pub(super) build: fn(&Context) -> Result<Vec<Artefact>>,
+    /// Installs the files as a user would, without the network where that is possible, and uses them.
+    pub(super) check: fn(&Context) -> Result<()>,
+}
+
+/// A file of a release.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Artefact {
+    /// Its path below `Context::output`, with `/`.
+    pub(super) path: String,
+    /// What it is, in a few words.
+    pub(super) what: String,
+    /// The machine that it is for, such as `x86_64`; `None` for any.
+    pub(super) machine: Option<&'static str>,
+}
