@@ -59,7 +59,7 @@ fn symbol_versions(context: &Context, tools: &Tools, wheel: Wheel) -> Result<()>
     // It breaks lines.
     let words: Vec<&str> = shown.split_whitespace().collect();
     let shown = words.join(" ");
-    let platform = wheel.platforms().swap_remove(0);
+    let platform = wheel.platforms().pop().unwrap_or_default();
     let promise = format!("is consistent with the following platform tag: \"{platform}\"");
     match shown.contains(&promise) {
         true => Ok(()),

@@ -39,10 +39,10 @@ impl Wheel {
         }
     }
 
-    /// The tags of its platform, in the words of pip.
+    /// The tags of its platform, in the words of pip, as maturin sorts them.
     pub(super) fn platforms(self) -> Vec<String> {
         let names: &[&str] = match self.libc {
-            Libc::Glibc => &["manylinux_2_17", "manylinux2014"],
+            Libc::Glibc => &["manylinux2014", "manylinux_2_17"],
             Libc::Musl => &["musllinux_1_2"],
         };
         names.iter().map(|name| format!("{name}_{}", self.machine.name)).collect()
