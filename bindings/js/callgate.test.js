@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import test from "node:test";
+import { fileURLToPath } from "node:url";
 
-import { CallgateError, load } from "./index.js";
+import { CallgateError, load, toBytes } from "./index.js";
 
 const callgate = await load();
 const vectors = new URL("../vectors/", import.meta.url);
@@ -48,6 +51,51 @@ test("the machine is that of the process", () => {
     assert.throws(() => callgate.compile(source), (error) => error instanceof CallgateError && error.message.includes("z80"));
   } finally {
     Object.defineProperty(process, "arch", arch);
+  }
+});
+
+test("bytes are in the order of the machine", () => {
+  const source = { text: "ALLOW { read } DEFAULT KILL" };
+  for (const machine of ["x86_64", "s390x"]) {
+    const made = callgate.compile(source, { machine });
+    const bytes = toBytes(made);
+    assert.equal(bytes.length, 8 * made.insns);
+    const hex = Buffer.from(bytes).toString("hex");
+    assert.ok(callgate.diff({ hex, endian: made.endian, arches: made.arches }, source, { machine }).same, machine);
+  }
+});
+
+test("a module that cannot be loaded is an error with its cause", async () => {
+  const missing = new URL("./none.wasm", import.meta.url);
+  const wrong = [[missing, /none\.wasm cannot be read/], [new Uint8Array(8), /cannot be compiled/], ["http://[::1]:1/x", /cannot be read/]];
+  for (const [from, message] of wrong) {
+    await assert.rejects(load(from), (error) => error instanceof CallgateError && message.test(error.message) && error.cause instanceof Error);
+  }
+});
+
+test("the module is loaded from all that has it", async () => {
+  const bytes = readFileSync(new URL("./callgate.wasm", import.meta.url));
+  for (const from of [bytes, await WebAssembly.compile(bytes), "./callgate.wasm", new URL("./callgate.wasm", import.meta.url)]) {
+    assert.ok((await load(from)).compile({ text: "ALLOW { read } DEFAULT KILL" }).proved);
+  }
+});
+
+test("the examples in README.md have the output that is there", () => {
+  const text = readFileSync(new URL("./README.md", import.meta.url), "utf8");
+  const blocks = [...text.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code);
+  assert.ok(blocks.length > 4);
+  // Not every machine has bubblewrap.
+  const code = blocks.join("").replace(/^const worker = spawn.*$/m, "");
+  const expected = [...code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, output]) => `${output}\n`);
+  // In the directory of the package, its name is known.
+  const directory = mkdtempSync(fileURLToPath(new URL("./readme-", import.meta.url)));
+  try {
+    writeFileSync(join(directory, "readme.mjs"), code);
+    const printed = execFileSync(process.execPath, ["readme.mjs"], { cwd: directory, encoding: "utf8" });
+    assert.equal(printed, expected.join(""));
+    assert.equal(readFileSync(join(directory, "filter.bpf")).length % 8, 0);
+  } finally {
+    rmSync(directory, { recursive: true });
   }
 });
 

@@ -175,8 +175,13 @@ export interface Findings extends Warned {
   silenced: number;
 }
 
+/** Why there is no result: what is wrong with a source, an option, a value, or the module that is loaded. */
 export class CallgateError extends Error {
-  diagnostics: Diagnostic[];
+  constructor(diagnostics: Diagnostic[], options?: { cause?: unknown });
+  /** All errors, with the warnings between them; the text of the error is that of the errors. */
+  readonly diagnostics: Diagnostic[];
+  /** Why the module could not be loaded. */
+  readonly cause?: unknown;
 }
 
 export class Template {
@@ -187,8 +192,8 @@ export class Template {
 }
 
 export class Callgate {
-  /** `keptMemory` is the memory of an instance that is kept for further requests, in bytes; 16 MiB by default. */
-  constructor(module: WebAssembly.Module, keptMemory?: number);
+  /** `module` is a WebAssembly.Module, `keptMemory` the memory of an instance that is kept for further requests, in bytes; 16 MiB by default. */
+  constructor(module: object, keptMemory?: number);
   /** The answer to a request, both as JSON text; the crate callgate-requests documents them. */
   answer(request: string): string;
   request(request: object): Warned;
@@ -221,4 +226,11 @@ export class Callgate {
   ): Simulated;
 }
 
-export function load(from?: BufferSource | WebAssembly.Module | URL | string): Promise<Callgate>;
+/**
+ * Loads the module: from its bytes (ArrayBuffer, Uint8Array), from a compiled WebAssembly.Module, from a URL, or by default from
+ * the file of the package. A failure is a CallgateError. These types of a browser are not declared in every environment.
+ */
+export function load(from?: string | object): Promise<Callgate>;
+
+/** A program as the bytes of struct sock_filter, in the byte order of its machines: for bwrap --seccomp, or seccomp(2). */
+export function toBytes(program: Pick<Program, "program" | "endian">): Uint8Array;

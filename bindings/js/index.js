@@ -2,9 +2,9 @@
 
 /** Why there is no result: all messages, with positions. */
 export class CallgateError extends Error {
-  constructor(diagnostics) {
+  constructor(diagnostics, options) {
     const errors = diagnostics.filter((one) => one.severity === "error");
-    super(errors.map(describe).join("\n"));
+    super(errors.map(describe).join("\n"), options);
     this.name = "CallgateError";
     this.diagnostics = diagnostics;
   }
@@ -19,17 +19,32 @@ function describe({ source, line, column, message, help }) {
 /**
  * Loads the module: from bytes, from a compiled WebAssembly.Module, from a URL, or from the file of the package.
  */
-export async function load(from = new URL("callgate.wasm", import.meta.url)) {
+export async function load(from = new URL("./callgate.wasm", import.meta.url)) {
   if (from instanceof WebAssembly.Module) return new Callgate(from);
-  if (!(from instanceof URL) && typeof from !== "string") return new Callgate(await WebAssembly.compile(from));
-  const url = new URL(from, import.meta.url);
-  if (url.protocol === "file:") {
-    const { readFile } = await import("node:fs/promises");
-    return new Callgate(await WebAssembly.compile(await readFile(url)));
+  const bytes = from instanceof URL || typeof from === "string" ? await bytesOf(new URL(from, import.meta.url)) : from;
+  try {
+    return new Callgate(await WebAssembly.compile(bytes));
+  } catch (cause) {
+    throw badValue(`the module cannot be compiled: ${cause.message}`, "give the file callgate.wasm of this package", cause);
   }
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`${url}: ${response.status}`);
-  return new Callgate(await WebAssembly.compile(await response.arrayBuffer()));
+}
+
+/** A name that bundlers do not see: browsers have no such module, and need none. */
+const FILES = "node:fs/promises";
+
+async function bytesOf(url) {
+  try {
+    if (url.protocol === "file:") {
+      const { readFile } = await import(/* @vite-ignore */ /* webpackIgnore: true */ FILES);
+      return await readFile(url);
+    }
+    const response = await fetch(url);
+    if (!response.ok) throw new Error(`status ${response.status}`);
+    return await response.arrayBuffer();
+  } catch (cause) {
+    const help = "serve the file callgate.wasm of this package there, or give load() its bytes or its URL";
+    throw badValue(`${url} cannot be read: ${cause.message}`, help, cause);
+  }
 }
 
 /** The memory of an instance that is kept for further requests, in bytes. */
@@ -167,8 +182,22 @@ export class Template {
   }
 }
 
-function badValue(message, help = "") {
-  return new CallgateError([{ severity: "error", source: null, line: null, column: null, message, help }]);
+/** A program as the bytes of struct sock_filter, in the byte order of its machines: for bwrap --seccomp, or seccomp(2). */
+export function toBytes({ program, endian }) {
+  const view = new DataView(new ArrayBuffer(program.length * 8));
+  const little = endian === "little";
+  program.forEach(([code, jt, jf, k], index) => {
+    view.setUint16(index * 8, code, little);
+    view.setUint8(index * 8 + 2, jt);
+    view.setUint8(index * 8 + 3, jf);
+    view.setUint32(index * 8 + 4, k, little);
+  });
+  return new Uint8Array(view.buffer);
+}
+
+function badValue(message, help = "", cause = undefined) {
+  const diagnostic = { severity: "error", source: null, line: null, column: null, message, help };
+  return new CallgateError([diagnostic], cause && { cause });
 }
 
 /** A number, a bigint, or text such as "0x10" as a value of a variable. */

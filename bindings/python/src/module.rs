@@ -14,6 +14,9 @@ mod _native {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::install::install;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::listener::{Listener, Notification};
 
     /// The architecture for which the module was compiled; empty if it has no seccomp filters.
     #[pymodule_init]

@@ -106,6 +106,46 @@ class Compile(unittest.TestCase):
         self.assertTrue(callgate.compile(callgate.preset("container-default")).simulate("read").permitted)
 
 
+class Expressions(unittest.TestCase):
+    APP = "ALLOW { read, write, mount } DEFAULT KILL"
+
+    def verdicts(self, source, *calls, **options):
+        program = callgate.compile(source, **{**HERE, **options})
+        return [program.simulate(call).verdict for call in calls]
+
+    def test_sources_presets_and_syscalls_are_combined(self):
+        source = callgate.expression("app + ptrace - mount:ENOSYS ^ preset:no-io-uring", sources={"app": self.APP})
+        verdicts = self.verdicts(source, "read", "ptrace", "mount", "openat")
+        self.assertEqual(verdicts, ["ALLOW", "ALLOW", "ERRNO(ENOSYS)", "KILL_THREAD"])
+        self.assertEqual(callgate.compile(source, **HERE).name, "app + ptrace - mount:ENOSYS ^ preset:no-io-uring")
+        self.assertEqual(callgate.subset(self.APP, callgate.expression("app + ptrace", sources={"app": self.APP}), **HERE), [])
+
+    def test_without_sources(self):
+        self.assertEqual(self.verdicts(callgate.expression("container-default + mount"), "mount"), ["ALLOW"])
+        self.assertTrue(callgate.compile(callgate.expression("container-default + mount")).proved)
+
+    def test_options_are_for_all_sources_that_have_none(self):
+        profile = {
+            "defaultAction": "SCMP_ACT_ERRNO",
+            "syscalls": [{"names": ["ptrace"], "action": "SCMP_ACT_ALLOW", "includes": {"minKernel": "4.8"}}],
+        }
+        mixed = {"app": profile, "old": callgate.Source({**profile}, kernel="4.4")}
+        for kernel, expected in (("4.4", "ERRNO(EPERM)"), ("6.12", "ALLOW")):
+            source = callgate.expression("app ^ app", sources={"app": profile}, kernel=kernel)
+            self.assertEqual(callgate.compile(source, machine="x86_64").simulate("ptrace").verdict, expected)
+            self.assertEqual(self.verdicts(callgate.expression("app ^ old", sources=mixed), "ptrace", kernel=kernel), ["ERRNO(EPERM)"])
+
+    def test_errors_name_the_source(self):
+        with self.assertRaises(callgate.CallgateError) as caught:
+            callgate.compile(callgate.expression("app + ptrace", sources={"app": "ALLOW { wriet } DEFAULT KILL"}), **HERE)
+        self.assertEqual([(one.source, one.line) for one in caught.exception.diagnostics], [("app", 1)])
+
+    def test_a_text_is_not_an_expression(self):
+        for text in ("container-default + ptrace", "a - b:ENOSYS ^ c"):
+            with self.assertRaisesRegex(callgate.CallgateError, r"give callgate\.expression"):
+                callgate.compile(text)
+
+
 class Compare(unittest.TestCase):
     LOOSER = SMALL.replace('"read"', '"read", "ptrace"')
 

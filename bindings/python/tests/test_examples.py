@@ -27,6 +27,18 @@ class Examples(unittest.TestCase):
     def test_recording(self):
         self.assertIn("close", self.run_example("recording.py"))
 
+    def test_worker(self):
+        self.assertEqual(self.run_example("worker.py"), "{'sum': (1, 2)}\n/etc/passwd: Operation not permitted\n")
+
+    def test_threads(self):
+        written = self.run_example("threads.py")
+        self.assertEqual(written, "by the worker: Operation not permitted\nby the logger: written\n")
+
+    def test_supervisor(self):
+        expected = "inside: made\ninside: File exists\noutside: Operation not permitted\n"
+        self.assertEqual(self.run_example("supervisor.py"), expected)
+
     def test_every_example_is_tested(self):
         names = {path.name for path in EXAMPLES.glob("*.py")}
-        self.assertEqual(names, {"sandbox.py", "template.py", "compare.py", "recording.py"})
+        tests = {f"{name[5:]}.py" for name in dir(self) if name.startswith("test_") and "every" not in name}
+        self.assertEqual(names, tests)

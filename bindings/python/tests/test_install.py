@@ -1,5 +1,9 @@
 """Filters in the kernel: each test installs them in a process of its own, because a filter cannot be removed."""
 
+import dataclasses
+import errno
+import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -10,7 +14,7 @@ import callgate
 from .profiles import HERE, SMALL
 
 PREFIX = """
-import ctypes, os, threading
+import ctypes, errno, os, threading
 import callgate
 from tests.profiles import DENY_GETPPID
 libc = ctypes.CDLL(None, use_errno=True)
@@ -63,9 +67,92 @@ class Install(unittest.TestCase):
                 callgate.compile(profile).install()
                 raise SystemExit("installed")
             except callgate.InstallError as error:
-                assert "SECCOMP_FILTER_FLAG_NEW_LISTENER" in str(error), error
+                assert "help: give `new_listener=True`" in str(error), error
+                assert (error.errno, error.syscall, error.thread) == (errno.ENOTSUP, None, None), vars(error)
             assert getppid() == 0
             assert "NoNewPrivs:\\t0" in open("/proc/self/status").read()
+        """)
+
+    def test_a_listener_answers(self):
+        self.run_child("""
+            profile = {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["getppid"], "action": "SCMP_ACT_NOTIFY"}]}
+            ready, installed, results = threading.Event(), [], []
+            def work():
+                installed.append(callgate.install(profile, tsync=False, new_listener=True, wait_killable=True))
+                ready.set()
+                results.append(libc.syscall(NUMBER, 1, 2, 3))
+                results.append(getppid())
+                results.append(libc.syscall(NUMBER))
+            thread = threading.Thread(target=work)
+            thread.start()
+            ready.wait()
+            (listener,) = installed
+            first = listener.receive(timeout=60)
+            assert (first.call, first.nr, first.pid) == ("getppid", NUMBER, thread.native_id), first
+            assert first.args[:3] == [1, 2, 3] and first.arch == callgate.compile(profile).arches[0], first
+            assert "getppid(0x1, 0x2, 0x3" in repr(first), first
+            assert first.is_waiting()
+            first.succeed(4711)
+            assert not first.is_waiting()
+            try:
+                first.succeed(1)
+                raise AssertionError("answered twice")
+            except OSError:
+                pass
+            second = listener.receive()
+            try:
+                second.fail(60000)
+                raise AssertionError("60000 is no error number")
+            except ValueError as error:
+                assert "60000" in str(error), error
+            second.fail(18)
+            for notification in listener:
+                notification.continue_syscall()
+            thread.join()
+            assert results == [4711, 18, os.getppid()], results
+            listener.close()
+            try:
+                listener.receive()
+                raise AssertionError("closed")
+            except ValueError:
+                pass
+        """)
+
+    def test_a_listener_waits_for_at_most_its_timeout(self):
+        self.run_child("""
+            profile = {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["getppid"], "action": "SCMP_ACT_NOTIFY"}]}
+            with callgate.install(profile, new_listener=True) as listener:
+                try:
+                    listener.receive(timeout=0.01)
+                    raise AssertionError("no syscall was made")
+                except TimeoutError:
+                    pass
+        """)
+
+    def test_a_listener_for_a_filter_that_notifies_nobody_is_an_error(self):
+        self.run_child("""
+            try:
+                program.install(new_listener=True)
+                raise AssertionError("installed")
+            except callgate.InstallError as error:
+                assert (error.errno, error.syscall) == (errno.EINVAL, None) and "omit `new_listener`" in error.help, error
+        """)
+
+    @unittest.skipUnless(sys.platform == "linux" and os.geteuid() == 0, "needs CAP_SYS_ADMIN")
+    def test_no_new_privs_may_stay_unset(self):
+        self.run_child("""
+            callgate.install(DENY_GETPPID, no_new_privs=False)
+            assert getppid() == 18
+            assert "NoNewPrivs:\\t0" in open("/proc/self/status").read()
+            # Without the capability, the kernel refuses.
+            os.setuid(65534)
+            try:
+                program.install(no_new_privs=False)
+                raise AssertionError("installed")
+            except callgate.InstallError as error:
+                assert (error.errno, error.syscall) == (13, "seccomp"), vars(error)
+                assert "no_new_privs" in error.help, error
+            program.install()
         """)
 
     def test_one_thread_has_the_filter(self):
@@ -92,7 +179,8 @@ class Install(unittest.TestCase):
                 program.install()
             except callgate.InstallError as error:
                 assert f"thread {thread.native_id} of this process has a filter of its own" in str(error), error
-                assert "help: " in str(error), error
+                assert "help: install the filter before starting threads, or give `tsync=False`" in str(error), error
+                assert (error.errno, error.syscall, error.thread) == (3, "seccomp", thread.native_id), vars(error)
             else:
                 raise AssertionError("no error")
             finally:
@@ -123,12 +211,18 @@ class Install(unittest.TestCase):
             assert callgate.compile(DENY_GETPPID) == program
         """)
 
-    def test_a_filter_for_another_byte_order_is_an_error(self):
+    def test_a_filter_for_another_machine_is_an_error(self):
         foreign = callgate.compile(SMALL, machine="s390x" if sys.byteorder == "little" else "x86_64", kernel="6.12")
-        self.assertRaises(callgate.InstallError, foreign.install)
+        with self.assertRaisesRegex(callgate.InstallError, "this process is for") as caught:
+            foreign.install()
+        self.assertEqual((caught.exception.errno, caught.exception.syscall), (errno.EINVAL, None))
+        self.assertEqual(pickle.loads(pickle.dumps(caught.exception)).help, caught.exception.help)
 
     def test_a_filter_that_needs_a_listener_is_an_error(self):
         text = SMALL.replace('"syscalls"', '"flags": ["SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV"], "syscalls"')
         program = callgate.compile(text, format="runc", **HERE)
+        program = dataclasses.replace(program, arches=callgate.compile(SMALL).arches)
         self.assertRaisesRegex(callgate.InstallError, "needs a listener", program.install)
         self.assertRaises(TypeError, program.install, False)
+        self.assertRaises(TypeError, program.install, sync=False)
+        self.assertRaises(TypeError, callgate.install, SMALL, sync=False)

@@ -16,11 +16,18 @@ pub(crate) struct Module {
     pub(crate) profile: &'static str,
     /// The maximum size in bytes.
     pub(crate) max_size: usize,
+    /// Its own flags of the compiler.
+    pub(crate) flags: &'static [&'static str],
 }
 
 /// The module of the bindings, at most 3 MiB.
-pub(crate) const BINDINGS: Module =
-    Module { example: "bindings_module", profile: "wasm", max_size: 3 << 20 };
+pub(crate) const BINDINGS: Module = Module {
+    example: "bindings_module",
+    profile: "wasm",
+    max_size: 3 << 20,
+    // No request writes a policy.
+    flags: &["--cfg=callgate_reads_only"],
+};
 /// The same for tests, which need no small module.
 pub(super) const QUICK: Module = Module { profile: "wasm-quick", max_size: 8 << 20, ..BINDINGS };
 
@@ -48,7 +55,7 @@ pub(crate) fn build(wanted: &Module) -> Result<Vec<u8>> {
         .args(["--target", "wasm32-unknown-unknown", "--target-dir"])
         .arg(&directory)
         // Separated by 0x1f, so that paths may have blanks.
-        .env("CARGO_ENCODED_RUSTFLAGS", flags(&root)?.join("\u{1f}"));
+        .env("CARGO_ENCODED_RUSTFLAGS", flags(&root, wanted.flags)?.join("\u{1f}"));
     let status = cargo.status().map_err(|error| format!("cargo: {error}"))?;
     if !status.success() {
         return Err(format!(
@@ -66,9 +73,10 @@ pub(crate) fn build(wanted: &Module) -> Result<Vec<u8>> {
     Ok(module)
 }
 
-/// The flags of the compiler: no paths of this machine in messages of panics, and a limit of memory.
-fn flags(root: &Path) -> Result<Vec<String>> {
+/// The flags of the compiler: no paths of this machine in messages of panics, a limit of memory, and those of a module.
+fn flags(root: &Path, own: &[&str]) -> Result<Vec<String>> {
     let mut flags = remap(root)?;
+    flags.extend(own.iter().map(|flag| (*flag).to_owned()));
     flags.push(format!("-Clink-arg=--max-memory={MAX_MEMORY}"));
     Ok(flags)
 }

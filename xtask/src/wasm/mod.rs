@@ -5,8 +5,10 @@
 
 mod build;
 mod go_module;
+mod js_package;
 mod run;
 
 pub(crate) use build::{BINDINGS, Module, build, target};
 pub(crate) use go_module::write_go_module;
+pub(crate) use js_package::write_js_package;
 pub(crate) use run::{HELP, run, write_module};

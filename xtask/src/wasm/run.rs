@@ -8,6 +8,7 @@ use callgate_tasks::{Result, workspace};
 
 use super::build::{BINDINGS, Module, QUICK, build, target};
 use super::go_module::write_go_module;
+use super::js_package::write_js_package;
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask wasm [--quick]
@@ -33,16 +34,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             _ => return Err(format!("unknown argument {argument}\n\n{HELP}")),
         }
     }
-    let (sources, output) = (workspace().join("bindings"), target().join("bindings"));
+    let output = target().join("bindings");
     remove(&output)?;
     let directory = output.join("wasm");
     let (bytes, hash) = write_module(wanted, &directory)?;
     write(&directory.join("callgate.wasm.sha256"), format!("{hash} *callgate.wasm\n"))?;
+    write_js_package(&output.join("js"), &bytes)?;
     // The tests of both packages read the vectors beside them.
-    for directory in ["js", "vectors"] {
-        copy(&sources.join(directory), &output.join(directory))?;
-    }
-    write(&output.join("js/callgate.wasm"), &bytes)?;
+    copy(&workspace().join("bindings/vectors"), &output.join("vectors"))?;
     write_go_module(&output.join("go"), &bytes, &hash)?;
     println!("{}: wasm (a module of {} bytes), js, go", output.display(), bytes.len());
     Ok(())

@@ -21,7 +21,8 @@ target is installed by `rustup target add wasm32-unknown-unknown`.
 ";
 
 /// The module of the page, at most 4 MiB.
-const MODULE: Module = Module { example: "page_module", profile: "wasm", max_size: 4 << 20 };
+const MODULE: Module =
+    Module { example: "page_module", profile: "wasm", max_size: 4 << 20, flags: &[] };
 /// The same for tests, which need no small module.
 const QUICK: Module = Module { profile: "wasm-quick", max_size: 8 << 20, ..MODULE };
 

@@ -48,7 +48,27 @@ class CallgateError(ValueError):
 
 
 class InstallError(OSError):
-    """The kernel did not install a filter. Its text says why, and what to do about it."""
+    """A filter was not installed. Its text says why, and what to do about it."""
+
+    errno: int
+    """The error number of the kernel, or the nearest one if the kernel was not asked."""
+    strerror: str
+    """What is wrong."""
+    help: str
+    """What to do; may be empty."""
+    syscall: Optional[str]
+    """The syscall that failed, seccomp or prctl; None if none was made."""
+    thread: Optional[int]
+    """The ID of the thread that cannot have the filter, if that is why and the kernel says it."""
+
+    def __init__(
+        self, errno: int, message: str, help: str = "", syscall: Optional[str] = None, thread: Optional[int] = None
+    ) -> None:
+        super().__init__(errno, message)
+        self.help, self.syscall, self.thread = help, syscall, thread
+
+    def __str__(self) -> str:
+        return f"{self.strerror}\n  help: {self.help}" if self.help else self.strerror
 
 
 def failure(message: str, help: str = "", source: Optional[str] = None) -> CallgateError:

@@ -1,10 +1,11 @@
-"""What makes and compares programs."""
+"""What makes, installs and compares programs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Iterable
+from typing import TYPE_CHECKING, Any, Iterable, Literal, Optional, overload
 
 from ._engine import ask
+from ._options import INSTALLING
 from ._program import Program, program
 from ._results import Differences, difference
 from ._source import SourceLike, request_of
@@ -13,9 +14,10 @@ from ._template import Template, template
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import CompileOptions, SourceOptions
+    from ._listener import Listener
+    from ._options import CompileAndInstallOptions, CompileOptions, SourceOptions
 
-__all__ = ["compile", "compile_template", "diff", "merge", "optimize", "subset"]
+__all__ = ["compile", "compile_template", "diff", "install", "merge", "optimize", "subset"]
 
 
 def compile(filter: SourceLike, **options: Unpack[CompileOptions]) -> Program:
@@ -32,6 +34,36 @@ def compile_template(filter: SourceLike, **options: Unpack[CompileOptions]) -> T
     Raises CallgateError as `compile`.
     """
     return template(*ask(request_of("template", {"source": filter}, options)))
+
+
+@overload
+def install(
+    filter: SourceLike, *, new_listener: Literal[False] = False, **options: Unpack[CompileAndInstallOptions]
+) -> None: ...
+
+
+@overload
+def install(
+    filter: SourceLike, *, new_listener: Literal[True], **options: Unpack[CompileAndInstallOptions]
+) -> Listener: ...
+
+
+@overload
+def install(
+    filter: SourceLike, *, new_listener: bool, **options: Unpack[CompileAndInstallOptions]
+) -> Optional[Listener]: ...
+
+
+def install(
+    filter: SourceLike, *, new_listener: bool = False, **options: Unpack[CompileAndInstallOptions]
+) -> Optional[Listener]:
+    """Compiles a filter and installs it: `compile` and Program.install. Options: CompileOptions and InstallOptions.
+
+    Raises CallgateError as `compile`, and InstallError as Program.install.
+    """
+    installing: Any = {name: value for name, value in options.items() if name in INSTALLING}
+    compiling: Any = {name: value for name, value in options.items() if name not in INSTALLING}
+    return compile(filter, **compiling).install(new_listener=new_listener, **installing)
 
 
 def optimize(filter: SourceLike, **options: Unpack[CompileOptions]) -> Program:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Collection, Mapping, Sequence, TypedDict, Union
 
-__all__ = ["CompileOptions", "SourceOptions"]
+__all__ = ["CompileAndInstallOptions", "CompileOptions", "InstallOptions", "SourceOptions"]
 
 
 class SourceOptions(TypedDict, total=False):
@@ -58,6 +58,35 @@ class CompileOptions(SourceOptions, total=False):
     """How often syscalls occur: a name and a count per line, a recording, or a table of strace -c."""
 
 
+class InstallOptions(TypedDict, total=False):
+    """How a filter is installed. What is not given is False, but for `tsync` and `no_new_privs`, which are True."""
+
+    tsync: bool
+    """Whether all threads of the process get the filter, or none if one has a filter of its own. Otherwise, only the calling
+    thread and what it starts afterwards have the filter."""
+    no_new_privs: bool
+    """Whether no_new_privs is set first. Without it, which needs CAP_SYS_ADMIN, programs that the process starts may gain
+    privileges, such as those of sudo."""
+    log: bool
+    """Whether the kernel logs every verdict but ALLOW."""
+    spec_allow: bool
+    """Whether the mitigation for Speculative Store Bypass stays disabled."""
+    wait_killable: bool
+    """Whether only fatal signals interrupt a syscall that the listener has received (Linux 5.19)."""
+
+
+class CompileAndInstallOptions(CompileOptions, InstallOptions, total=False):
+    """How a source is read, compiled and installed."""
+
+
+# The flags of seccomp(2), by the names of options.
+FLAGS = {
+    "tsync": "SECCOMP_FILTER_FLAG_TSYNC",
+    "log": "SECCOMP_FILTER_FLAG_LOG",
+    "spec_allow": "SECCOMP_FILTER_FLAG_SPEC_ALLOW",
+    "wait_killable": "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV",
+}
+INSTALLING = frozenset(InstallOptions.__annotations__)
 COMPILING = frozenset(["model", "optimize", "instructions", "weights"])
 READING = frozenset(SourceOptions.__annotations__)
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import struct
 import sys
 from dataclasses import dataclass, field
 from operator import index
-from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Literal, Mapping, Optional, Tuple, Union, overload
 
 from . import _native
 from ._engine import ask
 from ._errors import CallgateError, Diagnostic, InstallError
 from ._explanation import Explanation, explanation
+from ._options import FLAGS, INSTALLING, check_names
 from ._results import Simulated, simulated
 from ._source import AsSource, Instruction, request_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import CompileOptions, SourceOptions
+    from ._listener import Listener
+    from ._options import CompileOptions, InstallOptions, SourceOptions
     from ._source import SourceLike
 
 __all__ = ["Program"]
@@ -76,26 +79,38 @@ class Program(AsSource):
         """What the program does with these syscalls, names or numbers; with all if none are given."""
         return explain(self, *syscalls)
 
-    def install(self, *, tsync: bool = True, log: bool = False, spec_allow: bool = False) -> None:
-        """Sets no_new_privs and installs the filter, with the flags of the source and these. It cannot be undone.
+    @overload
+    def install(self, *, new_listener: Literal[False] = False, **options: Unpack[InstallOptions]) -> None: ...
 
-        `tsync` installs it in all threads of the process, or in none; without it, only the calling thread and what it
-        starts afterwards have the filter. `log` logs every verdict but ALLOW, and `spec_allow` leaves the mitigation
-        for Speculative Store Bypass disabled.
+    @overload
+    def install(self, *, new_listener: Literal[True], **options: Unpack[InstallOptions]) -> Listener: ...
+
+    @overload
+    def install(self, *, new_listener: bool, **options: Unpack[InstallOptions]) -> Optional[Listener]: ...
+
+    def install(self, *, new_listener: bool = False, **options: Unpack[InstallOptions]) -> Optional[Listener]:
+        """Sets no_new_privs and installs the filter in all threads of the process, or in none. It cannot be undone.
+
+        Options: InstallOptions, and the flags of the source are set as well. A filter that notifies needs
+        `new_listener=True`, which returns the Listener that answers.
 
         Raises InstallError if the kernel refuses; then no filter was installed, but no_new_privs may be set.
         """
+        check_names(options, INSTALLING)
         if sys.platform != "linux":
-            raise InstallError("seccomp exists only on Linux")
-        if self.endian != sys.byteorder:
-            raise InstallError(f"the program is for {', '.join(self.arches)}, and this machine is {_native.MACHINE}")
-        flags = list(self.flags)
-        given = {"TSYNC": tsync, "LOG": log, "SPEC_ALLOW": spec_allow}
-        flags += [f"SECCOMP_FILTER_FLAG_{name}" for name, is_set in given.items() if is_set]
-        failed = _native.install(self.to_bytes(), flags)
-        if failed:
-            message, help = failed
-            raise InstallError(f"{message}\n  help: {help}" if help else message)
+            raise InstallError(errno.ENOSYS, "seccomp exists only on Linux")
+        if _native.MACHINE not in self.arches:
+            arches, machine = ", ".join(self.arches), _native.MACHINE
+            message = f"the filter is for {arches}, but this process is for {machine}"
+            raise InstallError(errno.EINVAL, message, f"compile it for {machine}")
+        given = {"tsync": True, **options}
+        flags = [*self.flags, *(flag for name, flag in FLAGS.items() if given.get(name))]
+        fd = _native.install(self.to_bytes(), flags, options.get("no_new_privs", True), new_listener)
+        if fd is None:
+            return None
+        from ._listener import Listener
+
+        return Listener(fd)
 
     def __repr__(self) -> str:
         expected = "" if self.expected_insns is None else f", {self.expected_insns:g} expected"

@@ -17,7 +17,12 @@ from ._options import COMPILING, READING, SourceOptions, check_names
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Instruction", "Source", "SourceLike", "preset"]
+__all__ = ["Instruction", "Source", "SourceLike", "expression", "preset"]
+
+# Words with operators between them, which no text of a filter consists of.
+EXPRESSION = re.compile(r"\s*[^\s{}]+(\s+[-+^]\s+[^\s{}]+)+\s*")
+# The options of an expression that are also for its sources.
+SHARED = frozenset(["arches", "caps", "define", "enosys_above", "kernel", "strict", "systemd", "undefine"])
 
 
 class Instruction(NamedTuple):
@@ -49,23 +54,26 @@ class Source:
     - or another Source, whose options are overridden.
     """
 
-    __slots__ = ("_content", "_name", "_options")
+    __slots__ = ("_content", "_name", "_operands", "_options")
     _content: Tuple[str, Any]
     _name: str
+    _operands: Dict[str, Source]
     _options: Dict[str, Any]
 
     def __init__(self, filter: SourceLike, **options: Unpack[SourceOptions]) -> None:
         check_names(options, READING)
         # None is the default, so that programs can pass on what they may not have.
         given = {key: value for key, value in options.items() if value is not None}
-        self._options = {}
+        self._operands, self._options = {}, {}
         self._name = str(given.get("name", ""))
         if isinstance(filter, Source):
-            self._content, self._options = filter._content, dict(filter._options)
+            self._content, self._operands, self._options = filter._content, filter._operands, dict(filter._options)
             self._name = self._name or filter._name
         elif isinstance(filter, (str, bytes)):
             if isinstance(filter, str) and "\n" not in filter and os.path.isfile(filter):
                 raise failure(f"{filter!r} is the name of a file, not a filter", "give pathlib.Path(...)")
+            if isinstance(filter, str) and EXPRESSION.fullmatch(filter):
+                raise failure(f"{filter!r} is an expression, not a filter", "give callgate.expression(...)")
             self._set_text(filter)
         elif isinstance(filter, (bytearray, memoryview)):
             self._set_text(bytes(filter))
@@ -119,7 +127,16 @@ class Source:
         request.update((key, value) for key, value in self._options.items() if key != "machine")
         if "kernel" not in request:
             request.update(running_kernel())
+        if self._operands:
+            shared = {key: value for key, value in self._options.items() if key in SHARED}
+            request["sources"] = {key: one._with_defaults(shared)._request(key) for key, one in self._operands.items()}
         return request
+
+    def _with_defaults(self, options: Mapping[str, Any]) -> Source:
+        """The same source with these options, unless it has its own."""
+        source = Source(self)
+        source._options = {**options, **self._options}
+        return source
 
 
 SourceLike = Union[
@@ -132,6 +149,24 @@ def preset(name: str, /, **options: Unpack[SourceOptions]) -> Source:
     source = Source("", **options)
     source._name = source._name if "name" in options else f"preset:{name}"
     source._content = ("preset", name)
+    return source
+
+
+def expression(
+    text: str, /, *, sources: Optional[Mapping[str, SourceLike]] = None, **options: Unpack[SourceOptions]
+) -> Source:
+    """A combination of filters, such as "app + ptrace - preset:no-io-uring".
+
+    Its names are those of `sources`, of presets and of syscalls. The options are for the presets, and for the sources that do
+    not have their own.
+
+    From left to right, + allows what the next term allows as well, - removes it, and ^ restricts to what both allow. Removed
+    syscalls get the default verdict of the first source, or that of the term: "app - mount:ENOSYS".
+    """
+    source = Source("", **options)
+    source._name = source._name if "name" in options else text
+    source._content = ("expression", text)
+    source._operands = {str(name): Source(one) for name, one in (sources or {}).items()}
     return source
 
 

@@ -20,7 +20,7 @@ pub const LANGUAGE: Language = Language {
         Name::written("podman", &PODMAN),
         Name::read("runc"),
         Name::read("crun"),
-        Name { name: "k8s", alias: Some("kubernetes"), is_read: false, writer: Some(&KUBERNETES) },
+        Name { alias: Some("kubernetes"), is_read: false, ..Name::written("k8s", &KUBERNETES) },
     ],
     forms: &[
         (

@@ -1,0 +1,62 @@
+//! Builds wheels and the source distribution.
+
+use std::process::Command;
+
+use callgate_tasks::Result;
+use callgate_tasks::files::{make, run};
+
+use super::super::context::{Context, execute};
+use super::super::part::Artefact;
+use super::tools::Tools;
+use super::wheel::Wheel;
+use crate::paths::remap;
+
+/// Builds all of them.
+pub(in crate::release) fn build(context: &Context) -> Result<Vec<Artefact>> {
+    let output = context.output.join("python");
+    make(&output)?;
+    let tools = Tools::new(context)?;
+    let mut artefacts = Vec::new();
+    for wheel in Wheel::all(context) {
+        add_target(&wheel.target())?;
+        let mut maturin = tools.command(context, "maturin");
+        maturin.args([
+            "build",
+            "--quiet",
+            "--release",
+            "--locked",
+            "--zig",
+            "--auditwheel",
+            "check",
+        ]);
+        maturin.args(["--target", &wheel.target(), "--compatibility", wheel.compatibility()]);
+        maturin.args(["--manifest-path", "bindings/python/Cargo.toml", "--out"]).arg(&output);
+        maturin.env("CARGO_TARGET_DIR", context.work.join("python"));
+        // maturin has to know the flags, because it adds to them.
+        maturin.env("CARGO_ENCODED_RUSTFLAGS", remap(&context.root)?.join("\u{1f}"));
+        execute(&mut maturin)?;
+        artefacts.push(Artefact {
+            path: context.relative(&wheel.path(context))?,
+            what: wheel.what().to_owned(),
+            machine: Some(wheel.machine.name),
+        });
+    }
+    let mut sdist = tools.command(context, "maturin");
+    sdist.args(["sdist", "--quiet", "--manifest-path", "bindings/python/Cargo.toml", "--out"]);
+    execute(sdist.arg(&output))?;
+    artefacts.push(Artefact {
+        path: format!("python/callgate-{}.tar.gz", context.version),
+        what: "source distribution, for other machines".to_owned(),
+        machine: None,
+    });
+    Ok(artefacts)
+}
+
+/// Installs the standard library of a target, if it is missing.
+fn add_target(target: &str) -> Result<()> {
+    let installed = run(Command::new("rustup").args(["target", "list", "--installed"]))?;
+    match installed.lines().any(|line| line == target) {
+        true => Ok(()),
+        false => run(Command::new("rustup").args(["target", "add", target])).map(drop),
+    }
+}
