@@ -12,11 +12,15 @@ use super::tree::{File, paths, texts};
 const PLACES: &[(&str, &str)] = &[
     ("Cargo.toml", "repository = \"https://{place}\"\n"),
     ("Cargo.toml", "documentation = \"https://{place}/tree/main/docs\"\n"),
+    (".github/workflows/release.yml", "IMAGE: {image}\n"),
+    ("README.md", "go get {place}/bindings/go`"),
+    ("README.md", "{image}:"),
     ("SECURITY.md", "https://{place}/security/advisories/new"),
     ("bindings/go/go.mod", "module {place}/bindings/go\n"),
     ("bindings/js/package.json", "\"git+https://{place}.git\""),
     ("bindings/js/package.json", "\"https://{place}/issues\""),
     ("bindings/python/pyproject.toml", "\"https://{place}\""),
+    ("fleet/kubernetes/kustomization.yaml", "newName: {image}\n"),
     ("docs/review.md", "uses: {slug}/.github/actions/review@"),
 ];
 

@@ -9,12 +9,12 @@ use callgate_tasks::Result;
 use callgate_tasks::files::{make, read, run, write};
 
 use super::context::Context;
-
-/// Where the project lives.
-const HOMEPAGE: &str = "https://github.com/no--owner/callgate";
+use crate::owner::Owner;
 
 /// Who answers for the packages.
-const MAINTAINER: &str = "The Callgate developers <no--owner@users.noreply.github.com>";
+fn maintainer(owner: &Owner) -> String {
+    format!("The Callgate developers <{}>", owner.address())
+}
 
 /// What a Debian package says of itself.
 pub(super) struct Control<'a> {
@@ -45,7 +45,7 @@ pub(super) fn deb(
     let contents = Contents::of(root)?;
     let directory = root.join("DEBIAN");
     make(&directory)?;
-    let text = control_file(control, contents.kibibytes);
+    let text = control_file(context, control, contents.kibibytes);
     let mut files = vec![("control", text), ("md5sums", contents.md5sums(root)?)];
     files.extend(control.scripts.iter().map(|(name, text)| (*name, text.clone())));
     for (name, text) in files {
@@ -66,12 +66,13 @@ pub(super) fn deb(
 }
 
 /// The text of `DEBIAN/control`.
-fn control_file(control: &Control, kibibytes: u64) -> String {
+fn control_file(context: &Context, control: &Control, kibibytes: u64) -> String {
+    let (maintainer, place) = (maintainer(&context.owner), context.owner.place());
     let Control { package, version, architecture, fields, .. } = control;
     let (first, rest) = control.description;
     let mut text = format!(
-        "Package: {package}\nVersion: {version}\nArchitecture: {architecture}\nMaintainer: {MAINTAINER}\n\
-         Installed-Size: {kibibytes}\nPriority: optional\nHomepage: {HOMEPAGE}\n"
+        "Package: {package}\nVersion: {version}\nArchitecture: {architecture}\nMaintainer: {maintainer}\n\
+         Installed-Size: {kibibytes}\nPriority: optional\nHomepage: https://{place}\n"
     );
     for field in *fields {
         text += &format!("{field}\n");
@@ -88,14 +89,18 @@ fn write_documents(context: &Context, control: &Control, root: &Path) -> Result<
     let directory = root.join("usr/share/doc").join(control.package);
     make(&directory)?;
     let mit = read(&context.root.join("LICENSE-MIT"))?;
-    write(&directory.join("copyright"), copyright(&String::from_utf8_lossy(&mit))?)?;
+    write(
+        &directory.join("copyright"),
+        copyright(&String::from_utf8_lossy(&mit), &context.owner.place())?,
+    )?;
     let mut date = context.command("date");
     date.args(["--utc", "--rfc-email", &format!("--date=@{}", context.epoch)]);
     let date = run(date.env("LC_ALL", "C"))?;
     let Control { package, version, .. } = control;
+    let (maintainer, place) = (maintainer(&context.owner), context.owner.place());
     let text = format!(
-        "{package} ({version}) unstable; urgency=medium\n\n  * Release {} of Callgate: {HOMEPAGE}/releases\n\n \
-         -- {MAINTAINER}  {date}",
+        "{package} ({version}) unstable; urgency=medium\n\n  * Release {} of Callgate: https://{place}/releases\n\n \
+         -- {maintainer}  {date}",
         context.version
     );
     let changes = directory.join("changelog");
@@ -104,14 +109,14 @@ fn write_documents(context: &Context, control: &Control, root: &Path) -> Result<
 }
 
 /// The copyright file of a package, from the text of the MIT license.
-fn copyright(mit: &str) -> Result<String> {
+fn copyright(mit: &str, place: &str) -> Result<String> {
     let mut lines = mit.lines();
     let holder = lines
         .find_map(|line| line.strip_prefix("Copyright (c) "))
         .ok_or("LICENSE-MIT: has no line with the copyright")?;
     let mut text = format!(
         "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: Callgate\n\
-         Source: {HOMEPAGE}\n\nFiles: *\nCopyright: {holder}\nLicense: Expat or Apache-2.0\n\nLicense: Expat\n"
+         Source: https://{place}\n\nFiles: *\nCopyright: {holder}\nLicense: Expat or Apache-2.0\n\nLicense: Expat\n"
     );
     for line in lines.skip_while(|line| line.is_empty()) {
         text += &format!(" {}\n", if line.is_empty() { "." } else { line });

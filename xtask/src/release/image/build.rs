@@ -16,8 +16,10 @@ use crate::release::part::Artefact;
 /// The image of a machine has less than this many bytes, and so has its archive.
 const MAX_SIZE: u64 = 12_000_000;
 
-/// What the image is called without its tag, also after `podman load`.
-pub(super) const NAME: &str = "ghcr.io/no--owner/callgate";
+/// What the image is called, also after `podman load`.
+pub(super) fn name(context: &Context) -> String {
+    format!("{}:{}", context.owner.image(), context.version)
+}
 
 /// The archive.
 pub(super) fn archive(context: &Context) -> PathBuf {
@@ -41,7 +43,7 @@ pub(in crate::release) fn build(context: &Context) -> Result<Vec<Artefact>> {
     }
     let layout = context.work.join("image-layout");
     callgate_tasks::files::remove(&layout)?;
-    let place = format!("oci:{}:{NAME}:{}", layout.display(), context.version);
+    let place = format!("oci:{}:{}", layout.display(), name(context));
     run(&mut buildah.command(&["manifest", "push", "--all", "callgate", &place]))?;
     let archive = archive(context);
     tar_of(context, &layout, &archive)?;
@@ -87,6 +89,8 @@ fn labels(context: &Context) -> Result<Vec<String>> {
     let mut date = context.command("date");
     date.args(["--utc", "+%Y-%m-%dT%H:%M:%SZ", &format!("--date=@{}", context.epoch)]);
     let created = run(&mut date)?;
+    let place = format!("https://{}", context.owner.place());
+    let documentation = format!("{place}/blob/main/docs/image.md");
     let values = [
         ("title", "callgate"),
         ("description", "compile, prove, run, explain and compare seccomp filters"),
@@ -94,9 +98,9 @@ fn labels(context: &Context) -> Result<Vec<String>> {
         ("revision", commit.trim()),
         ("created", created.trim()),
         ("licenses", "MIT OR Apache-2.0"),
-        ("source", "https://github.com/no--owner/callgate"),
-        ("url", "https://github.com/no--owner/callgate"),
-        ("documentation", "https://github.com/no--owner/callgate/blob/main/docs/image.md"),
+        ("source", place.as_str()),
+        ("url", place.as_str()),
+        ("documentation", documentation.as_str()),
     ];
     Ok(values.map(|(key, value)| format!("org.opencontainers.image.{key}={value}")).to_vec())
 }

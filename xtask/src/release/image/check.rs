@@ -5,7 +5,7 @@ use std::path::Path;
 use callgate_tasks::Result;
 use callgate_tasks::files::{read, remove, run};
 
-use super::build::{NAME, archive};
+use super::build::{archive, name};
 use super::buildah::Buildah;
 use crate::release::command::program;
 use crate::release::context::{Context, Machine};
@@ -45,7 +45,7 @@ fn check_container(context: &Context) -> Result<()> {
     explain.args(["run", "--rm", "--network=none", "--read-only"]);
     // Podman would raise the limits, which needs a capability that root of a container may lack.
     explain.args(["--ulimit=nofile=1024:1024", "--ulimit=nproc=1000:1000"]);
-    explain.arg(format!("{NAME}:{}", context.version));
+    explain.arg(name(context));
     let printed = run(explain.args(["explain", "container-default", "socket"]));
     remove(&running)?;
     let printed = printed?;
