@@ -183,15 +183,17 @@ mod tests {
 
     #[test]
     fn the_copyright_is_that_of_the_license() {
-        let text =
-            copyright("MIT License\n\nCopyright (c) 2026 A\n\nPermission is\ngranted.\n\nAS IS.\n");
+        let text = copyright(
+            "MIT License\n\nCopyright (c) 2026 A\n\nPermission is\ngranted.\n\nAS IS.\n",
+            "a.example/callgate",
+        );
         let text = text.unwrap();
         assert!(text.contains("\nCopyright: 2026 A\nLicense: Expat or Apache-2.0\n"), "{text}");
         assert!(
             text.contains("\nLicense: Expat\n Permission is\n granted.\n .\n AS IS.\n\n"),
             "{text}"
         );
-        assert!(copyright("Permission is granted.\n").is_err());
+        assert!(copyright("Permission is granted.\n", "a.example/callgate").is_err());
     }
 
     #[test]
