@@ -70,9 +70,11 @@ impl Report {
         warnings_of_reader: &[Message],
         choice: &Choice,
     ) -> Result<Report, Messages> {
+        let drop_ins = source.drop_ins();
+        let is_drop_in = |file: &String| drop_ins.iter().any(|one| one.name == **file);
         let (mut warnings, mut of_files) = (Vec::new(), Vec::new());
         for Message { source: file, diagnostic, .. } in warnings_of_reader {
-            match file.as_ref().filter(|file| source.files.contains_key(*file)) {
+            match file.as_ref().filter(|file| is_drop_in(file)) {
                 Some(file) => of_files.push((file.clone(), diagnostic.clone())),
                 None => warnings.push(diagnostic.clone()),
             }
@@ -86,7 +88,8 @@ impl Report {
             SourceContent::Text(text) => Some(AllowText { file: None, text }),
             _ => None,
         };
-        let files = source.files.iter().map(|(name, text)| AllowText { file: Some(name), text });
+        let files = drop_ins.iter();
+        let files = files.map(|one| AllowText { file: Some(&one.name), text: &one.text });
         let texts: Vec<AllowText<'_>> = own.into_iter().chain(files).collect();
         Report::new(&stack.name, &filters, &stack.arches(), &texts, choice).map_err(|error| {
             match error.kind() {

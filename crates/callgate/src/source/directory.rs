@@ -10,7 +10,7 @@ use callgate_formats::languages::LanguageId;
 use callgate_formats::systemd;
 
 use super::message::{Message, Messages};
-use super::text::{NamedText, SourceText, Texts};
+use super::text::{Content, NamedText, SourceText, Texts};
 use super::wording::Wording;
 
 /// Help for a directory that is not bionic's.
@@ -138,6 +138,21 @@ pub(super) fn drop_ins(source: &SourceText, has_unit: bool) -> Vec<NamedText> {
     found.into_values().map(|(_, text)| text).collect()
 }
 
+impl SourceText {
+    /// The drop-ins among its files that are read with it, if it is a unit of systemd.
+    pub fn drop_ins(&self) -> Vec<NamedText> {
+        let (text, has_unit) = match &self.content {
+            Content::Text(text) => (text.as_bytes(), true),
+            Content::Files => (&[][..], false),
+            _ => return Vec::new(),
+        };
+        match self.format_of(text).name() {
+            "systemd" => drop_ins(self, has_unit),
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// Whether a file is in a directory of drop-ins of the unit.
 pub(super) fn is_beside(source: &SourceText, path: &str) -> bool {
     let unit = file_name(&source.name);
@@ -191,7 +206,6 @@ impl Directory for GivenFiles<'_> {
 mod tests {
     use callgate_formats::languages::Reading;
 
-    use super::super::text::Content;
     use super::*;
     use crate::Arch;
 
