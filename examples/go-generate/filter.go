@@ -109,7 +109,9 @@ func installSandboxWith(flags uintptr, noNewPrivs bool, controller_fd uint32) er
 	}
 	insns := sandboxFor(controller_fd)
 	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	if flags&unix.SECCOMP_FILTER_FLAG_TSYNC != 0 {
+		defer runtime.UnlockOSThread()
+	}
 	if noNewPrivs {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return err
@@ -136,6 +138,5 @@ func installSandbox(controller_fd uint32) error {
 // installSandboxInThread installs the filter in the thread of the calling goroutine. The goroutine
 // stays locked to the thread: others do not run there, and the thread ends with the goroutine.
 func installSandboxInThread(controller_fd uint32) error {
-	runtime.LockOSThread()
 	return installSandboxWith(0, true, controller_fd)
 }

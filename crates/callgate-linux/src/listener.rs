@@ -11,6 +11,9 @@ use libc::{c_int, pid_t, pollfd};
 
 use crate::sys;
 
+/// `SECCOMP_IOCTL_NOTIF_ID_VALID` as `_IOR`.
+const ID_VALID_BEFORE_5_17: libc::Ioctl = 0x8008_2102 as libc::Ioctl;
+
 /// Room for future versions of the kernel's structures, which may be larger.
 #[repr(C)]
 struct Grown<T> {
@@ -115,11 +118,11 @@ impl Listener {
     /// `/proc/PID/mem`, asks afterwards: if the thread has ended, another one may have its ID.
     pub fn is_waiting(&self, notification: &Notification) -> bool {
         let id = &raw const notification.id;
-        // SAFETY: the kernel reads a number of 64 bits, which lives until the call returns.
-        uninterrupted(|| unsafe {
-            libc::ioctl(self.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, id)
+        // Before Linux 5.17, the kernel knew the number with the wrong direction only.
+        [libc::SECCOMP_IOCTL_NOTIF_ID_VALID, ID_VALID_BEFORE_5_17].into_iter().any(|request| {
+            // SAFETY: the kernel reads a number of 64 bits, which lives until the call returns.
+            uninterrupted(|| unsafe { libc::ioctl(self.as_raw_fd(), request, id) }).is_ok()
         })
-        .is_ok()
     }
 
     /// Lets the syscall return this value, without executing it.

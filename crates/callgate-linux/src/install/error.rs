@@ -58,7 +58,7 @@ pub enum InstallErrorKind {
     Privileges {
         /// The error of seccomp(2).
         why: io::Error,
-        /// Whether `no_new_privs` was set before.
+        /// Whether this installation set `no_new_privs`.
         no_new_privs: bool,
     },
     /// With TSYNC: a thread has filters of its own, or is in strict mode. No thread has the filter.

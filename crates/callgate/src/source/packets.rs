@@ -27,12 +27,12 @@ pub enum AnyFilter {
     Packets(SocketFilter),
 }
 
-/// Like [`read_with`], but also reads socket filters: programs whose format is `socket`, or that contain instructions that only
+/// Like [`read_with`](super::read_with), but also reads socket filters: programs whose format is `socket`, or that contain instructions that only
 /// socket filters may use, like those of tcpdump. A program that could be either is a seccomp filter, unless `packets` are
 /// given.
 ///
 /// # Errors
-/// As [`read_with`], and for a source that is not a program if packets are given.
+/// As [`read_with`](super::read_with), and for a source that is not a program if packets are given.
 pub fn read_any(
     source: &SourceText,
     packets: bool,

@@ -215,7 +215,7 @@ impl Node {
                         &format!("{namespace}/{pod}"),
                         "a container is not recorded, because the link to its log lacks a part of the ID: kubelet cuts names \
                          to 255 bytes",
-                        "record it with --container ID; `crictl ps` lists IDs",
+                        "record it with --container ID; `kubectl get pod -o yaml` has the ID (containerID)",
                     );
                 }
                 _ => {}
@@ -229,15 +229,15 @@ impl Node {
         self.directory.join(container.file_stem() + ".json")
     }
 
-    /// The processes of a container; `None` if it has ended, or cannot be recorded.
-    fn target(&self, container: &PodContainer) -> Option<AttachTarget> {
+    /// The processes of a container; the error is what becomes of it instead.
+    fn target<'s>(&self, container: &PodContainer) -> std::result::Result<AttachTarget, State<'s>> {
         match Cgroup::of_container(&container.id, &container.to_string()) {
-            Ok(cgroup) => Some(AttachTarget::Cgroup(cgroup)),
+            Ok(cgroup) => Ok(AttachTarget::Cgroup(cgroup)),
             // The link stays for a while.
-            Err(error) if error.is_not_found() => None,
+            Err(error) if error.is_not_found() => Err(State::Done),
             Err(error) => {
                 report::warn_about(&container.to_string(), error.to_string(), error.help());
-                None
+                Err(State::failed())
             }
         }
     }
@@ -249,7 +249,10 @@ impl Node {
         scope: &'scope Scope<'scope, 'env>,
         recorders: &'env Recorders,
     ) -> State<'scope> {
-        let Some(target) = self.target(&container) else { return State::Done };
+        let target = match self.target(&container) {
+            Ok(target) => target,
+            Err(state) => return state,
+        };
         let record = move || self.record(recorders, &target, &container);
         match thread::Builder::new().name("recorder".to_owned()).spawn_scoped(scope, record) {
             Ok(thread) => State::Running(thread),

@@ -33,7 +33,8 @@ impl Destination {
         })
     }
 
-    fn write(self, recording: &Recording) -> Result<()> {
+    /// Writes the recording; `rescues` is whether it may go elsewhere if that fails.
+    fn write(self, recording: &Recording, rescues: bool) -> Result<()> {
         match self {
             Destination::Nowhere => Ok(()),
             Destination::Stdout => {
@@ -42,7 +43,10 @@ impl Destination {
             }
             Destination::File(file) => {
                 let text = recording.to_json();
-                file.finish(text.as_bytes()).map_err(|failure| rescue(&text, false, failure))
+                file.finish(text.as_bytes()).map_err(|failure| match rescues {
+                    true => rescue(&text, false, failure),
+                    false => failure,
+                })
             }
         }
     }
@@ -195,7 +199,10 @@ impl Save for Saving {
 
     fn whole(&mut self, whole: &Recording, executables: &[ExecutableRecording]) {
         if let Some(destination) = self.destination.take() {
-            self.saved = destination.write(&self.identity.of(whole, &self.labels));
+            // The output of a recorder of many is a log that others read.
+            let is_one_of_many = |one: &Attachment| one.progress.is_none();
+            let rescues = !self.attachment.as_ref().is_some_and(is_one_of_many);
+            self.saved = destination.write(&self.identity.of(whole, &self.labels), rescues);
             if let Some(split) = &mut self.split {
                 let written = split.write(executables, &self.labels);
                 self.saved = std::mem::replace(&mut self.saved, Ok(())).and(written);

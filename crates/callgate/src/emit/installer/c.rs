@@ -91,7 +91,7 @@ long syscall(long number, ...);
 {{
 {locals}	long result;
 
-{checks}{set}{flags}	if (no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+{checks}{set}{flags}	if (no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) != 0)
 		return -1;
 	result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &{program});
 {result}}}

@@ -44,6 +44,7 @@ pub(super) fn functions(names: &Names, manner: Manner, installed: &Installed<'_>
             format!(
                 "// {with_flags} installs the filter with flags of seccomp(2), and returns the descriptor of its listener.
 // It sets no_new_privs first unless this is false: then the thread must have it, or CAP_SYS_ADMIN (EACCES).
+// Without TSYNC, the goroutine stays locked to its thread: others do not run there.
 "
             ),
             "(int, error)",
@@ -65,7 +66,9 @@ pub(super) fn functions(names: &Names, manner: Manner, installed: &Installed<'_>
         "
 {about}func {with_flags}({with}) {returned} {{
 {checks}{set}{flags}	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	if flags&unix.SECCOMP_FILTER_FLAG_TSYNC != 0 {{
+		defer runtime.UnlockOSThread()
+	}}
 	if noNewPrivs {{
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {{
 			return {failed}err
@@ -85,7 +88,6 @@ func {installer}({declared}) {returned} {{
 // {in_thread} installs the filter in the thread of the calling goroutine{returns}. The goroutine
 // stays locked to the thread: others do not run there, and the thread ends with the goroutine.
 func {in_thread}({declared}) {returned} {{
-	runtime.LockOSThread()
 	return {with_flags}({own})
 }}
 "
