@@ -224,7 +224,7 @@ func TestTooComplex(t *testing.T) {
 
 // An engine that fails is an error, and is not used again.
 func TestEngineFailure(t *testing.T) {
-	made, err := theFactory()
+	made, err := theModule.factory()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,16 +268,40 @@ func TestInterpreter(t *testing.T) {
 	}
 }
 
+// A failure is not for ever: the next request may find the memory that was missing.
+func TestPreparationAfterAFailure(t *testing.T) {
+	interpreter := wazero.NewRuntimeConfigInterpreter()
+	attempts := preparation{configs: []wazero.RuntimeConfig{interpreter.WithMemoryLimitPages(1)}}
+	if made, err := attempts.factory(); made != nil || err == nil {
+		t.Fatalf("with 64 KiB: %v, %v", made, err)
+	}
+	attempts.configs = append(attempts.configs, interpreter)
+	made, err := attempts.factory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := attempts.factory(); again != made || err != nil {
+		t.Errorf("made twice: %v", err)
+	}
+}
+
 // A process after another one finds the machine code, and works if it is damaged.
 func TestUseCache(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "cache")
 	if os.Getenv("CALLGATE_TEST_CACHE") != "" {
 		directory = os.Getenv("CALLGATE_TEST_CACHE")
-		if err := UseCache(directory); err != nil {
+		if err := UseCache("/proc/version/none"); err == nil {
+			t.Error("a directory that cannot be made")
+		}
+		// The second call replaces what the first one did.
+		if err := errors.Join(UseCache(t.TempDir()), UseCache(directory)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := CompileSource(profile(small)); err != nil {
 			t.Fatal(err)
+		}
+		if err := UseCache(directory); err == nil {
+			t.Error("a cache that nothing would use")
 		}
 		return
 	}
@@ -298,9 +322,6 @@ func TestUseCache(t *testing.T) {
 			t.Errorf("%v, %v, %v", before, files, err)
 		}
 		before = files
-	}
-	if err := UseCache("/proc/version/none"); err == nil {
-		t.Error("a directory that cannot be made")
 	}
 }
 

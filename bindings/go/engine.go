@@ -32,35 +32,60 @@ type factory struct {
 	compiled wazero.CompiledModule
 }
 
-// theFactory prepares the module once, for the first request.
-var theFactory = sync.OnceValues(func() (made *factory, err error) {
-	var configs []wazero.RuntimeConfig
-	if cache := cache.Load(); cache != nil {
-		configs = append(configs, wazero.NewRuntimeConfig().WithCompilationCache(*cache))
+// A preparation makes the factory, for the first request. After a failure, the next request tries again.
+type preparation struct {
+	mutex sync.Mutex
+	// configs are for making it: the first one that works.
+	configs []wazero.RuntimeConfig
+	// cache is where machine code is kept; nil without [UseCache].
+	cache wazero.CompilationCache
+	// made is the factory; nil before it is made.
+	made *factory
+}
+
+// theModule is what all requests use. The system may allow no new machine code, as with MemoryDenyWriteExecute= of systemd.
+var theModule = preparation{configs: []wazero.RuntimeConfig{wazero.NewRuntimeConfig(), wazero.NewRuntimeConfigInterpreter()}}
+
+// factory is the factory, which is made if there is none.
+func (p *preparation) factory() (*factory, error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.made != nil {
+		return p.made, nil
 	}
-	// The cache may be damaged, and the system may allow no new machine code, as with MemoryDenyWriteExecute= of systemd.
-	configs = append(configs, wazero.NewRuntimeConfig(), wazero.NewRuntimeConfigInterpreter())
+	configs := p.configs
+	if p.cache != nil {
+		// It may be damaged.
+		cached := wazero.NewRuntimeConfig().WithCompilationCache(p.cache)
+		configs = append([]wazero.RuntimeConfig{cached}, configs...)
+	}
+	var err error
 	for _, config := range configs {
-		if made, err = newFactory(config.WithDebugInfoEnabled(false)); err == nil {
+		if p.made, err = newFactory(config.WithDebugInfoEnabled(false)); err == nil {
 			break
 		}
 	}
-	return made, err
-})
+	return p.made, err
+}
 
 // newFactory prepares the module. A panic is an error: wazero has no other for machine code that the system refuses.
 func newFactory(config wazero.RuntimeConfig) (made *factory, err error) {
+	ctx := experimental.WithCompilationWorkers(context.Background(), runtime.GOMAXPROCS(0))
+	var prepared factory
 	defer func() {
 		if cause := recover(); cause != nil {
-			made, err = nil, failure("the engine cannot be prepared: %v", cause)
+			err = failure("the engine cannot be prepared: %v", cause)
+		}
+		if err != nil && prepared.runtime != nil {
+			// The error that counts is the first one.
+			_ = prepared.runtime.Close(ctx)
 		}
 	}()
-	ctx := experimental.WithCompilationWorkers(context.Background(), runtime.GOMAXPROCS(0))
-	made = &factory{runtime: wazero.NewRuntimeWithConfig(ctx, config)}
-	if made.compiled, err = made.runtime.CompileModule(ctx, module.WebAssembly); err != nil {
+	prepared.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	if prepared.compiled, err = prepared.runtime.CompileModule(ctx, module.WebAssembly); err != nil {
 		return nil, failure("the engine cannot be prepared: %v", err)
 	}
-	return made, nil
+	return &prepared, nil
 }
 
 // An engine is an instance of the module. It is not safe for concurrent use, so that each request takes one of its own.
@@ -123,7 +148,7 @@ func ask(request []byte) ([]byte, error) {
 	}
 	slots <- struct{}{}
 	defer func() { <-slots }()
-	made, err := theFactory()
+	made, err := theModule.factory()
 	if err != nil {
 		return nil, err
 	}

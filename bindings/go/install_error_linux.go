@@ -37,11 +37,12 @@ const (
 	ReasonKernel InstallReason = "kernel"
 )
 
-// An InstallError says why a filter was not installed. Use [errors.As] to get it; [errors.Is] finds the kernel's error, such as
+// An InstallError says why a filter was not installed. Use [errors.As] to get it; [errors.Is] finds its error number, such as
 // unix.EACCES.
 type InstallError struct {
 	Reason InstallReason
-	// Errno is the kernel's error; 0 if the kernel was not asked, or named a thread.
+	// Errno is the error number of the kernel, or the nearest one if the kernel gave none: ESRCH if it named a thread, ENOTSUP
+	// for ReasonNotifies, and otherwise EINVAL.
 	Errno unix.Errno
 	// Thread is the ID of the thread for ReasonThread; 0 if it is unknown.
 	Thread int
@@ -56,17 +57,14 @@ func (e *InstallError) Error() string {
 	return "callgate: " + e.Message + "\n  help: " + e.Help
 }
 
-// Unwrap is the kernel's error.
+// Unwrap is Errno.
 func (e *InstallError) Unwrap() error {
-	if e.Errno == 0 {
-		return nil
-	}
 	return e.Errno
 }
 
-// refused is an error for which the kernel was not asked.
-func refused(reason InstallReason, message, help string) *InstallError {
-	return &InstallError{Reason: reason, Message: message, Help: help}
+// refused is an error with the fields that all have.
+func refused(reason InstallReason, errno unix.Errno, message, help string) *InstallError {
+	return &InstallError{Reason: reason, Errno: errno, Message: message, Help: help}
 }
 
 // threadError is the error for a thread that cannot be synchronized; 0 if it is unknown.
@@ -75,7 +73,7 @@ func threadError(id int) *InstallError {
 	if id != 0 {
 		which = fmt.Sprintf("thread %d", id)
 	}
-	err := refused(ReasonThread, which+" of this process has another filter, so the filter was installed in no thread",
+	err := refused(ReasonThread, unix.ESRCH, which+" of this process has another filter, so the filter was installed in no thread",
 		"install the filter before others, or with ThisThread")
 	err.Thread = id
 	return err
@@ -83,7 +81,7 @@ func threadError(id int) *InstallError {
 
 // newPrivsError is the error for no_new_privs.
 func newPrivsError(cause error) *InstallError {
-	err := refused(ReasonKernel, fmt.Sprintf("no_new_privs cannot be set: %v", cause),
+	err := refused(ReasonKernel, unix.EINVAL, fmt.Sprintf("no_new_privs cannot be set: %v", cause),
 		"the filter of a sandbox around this process may deny prctl(2); check its policy")
 	errors.As(cause, &err.Errno)
 	return err
@@ -91,8 +89,7 @@ func newPrivsError(cause error) *InstallError {
 
 // kernelError is the error for an error of seccomp(2).
 func kernelError(errno unix.Errno, how installation, instructions int) *InstallError {
-	err := refused(ReasonKernel, fmt.Sprintf("the filter cannot be installed: %v", errno), "see seccomp(2)")
-	err.Errno = errno
+	err := refused(ReasonKernel, errno, fmt.Sprintf("the filter cannot be installed: %v", errno), "see seccomp(2)")
 	switch errno {
 	case unix.EACCES:
 		err.Reason = ReasonPrivileges
@@ -109,9 +106,7 @@ func kernelError(errno unix.Errno, how installation, instructions int) *InstallE
 		err.Message = "a filter that is already installed has a listener, and the kernel allows one"
 		err.Help = "install the filter with the listener first and only once"
 	case unix.ESRCH:
-		err := threadError(0)
-		err.Errno = errno
-		return err
+		return threadError(0)
 	case unix.ENOMEM:
 		err.Reason = ReasonMemory
 		err.Message = fmt.Sprintf("no room for another %d instructions: all filters of a thread together have at most 32768, "+

@@ -38,7 +38,7 @@ type installation struct {
 
 // ThisThread installs the filter in the calling thread only, and in threads and processes that it starts. The goroutine is
 // locked to the thread ([runtime.LockOSThread]) and stays so: when it ends, the thread ends. Other goroutines, and threads that
-// the runtime of Go starts for them, do not have the filter.
+// the runtime of Go starts for them, do not have the filter. The option wins over SECCOMP_FILTER_FLAG_TSYNC of the source.
 func ThisThread() InstallOption {
 	return func(i *installation) { i.flags &^= unix.SECCOMP_FILTER_FLAG_TSYNC }
 }
@@ -81,7 +81,7 @@ var sourceFlags = map[string]uintptr{
 // [Program.InstallListener].
 func (p *Program) Install(options ...InstallOption) error {
 	if p.Notifies() {
-		return refused(ReasonNotifies, "the filter notifies a listener (USER_NOTIF), and Install has none",
+		return refused(ReasonNotifies, unix.ENOTSUP, "the filter notifies a listener (USER_NOTIF), and Install has none",
 			"use InstallListener, or another action")
 	}
 	how, err := p.installation(options)
@@ -93,7 +93,7 @@ func (p *Program) Install(options ...InstallOption) error {
 		how.flags &^= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 	}
 	if how.flags&unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV != 0 {
-		return refused(ReasonFlags, "WithWaitKillable needs a listener, and this filter has none", "omit the option")
+		return refused(ReasonFlags, unix.EINVAL, "WithWaitKillable needs a listener, and this filter has none", "omit the option")
 	}
 	_, err = p.install(how)
 	return err
@@ -107,7 +107,7 @@ func (p *Program) Install(options ...InstallOption) error {
 // the default, a listener needs Linux 5.7.
 func (p *Program) InstallListener(options ...InstallOption) (int, error) {
 	if !p.Notifies() {
-		return -1, refused(ReasonNeverNotifies, "the filter never notifies a listener (USER_NOTIF)", "use Install")
+		return -1, refused(ReasonNeverNotifies, unix.EINVAL, "the filter never notifies a listener (USER_NOTIF)", "use Install")
 	}
 	how, err := p.installation(options)
 	if err != nil {
@@ -140,7 +140,8 @@ func (p *Program) installation(options []InstallOption) (installation, error) {
 	for _, name := range p.Flags {
 		flag, known := sourceFlags[name]
 		if !known {
-			err := refused(ReasonFlags, fmt.Sprintf("the source wants the unknown flag %s", name), "use a newer version")
+			message := fmt.Sprintf("the source wants the unknown flag %s", name)
+			err := refused(ReasonFlags, unix.EINVAL, message, "use a newer version")
 			err.Flags = []string{name}
 			return how, err
 		}
@@ -151,11 +152,11 @@ func (p *Program) installation(options []InstallOption) (installation, error) {
 	}
 	if len(p.Instructions) == 0 || len(p.Instructions) > unix.BPF_MAXINSNS {
 		message := fmt.Sprintf("a program has 1 to %d instructions, and this one has %d", unix.BPF_MAXINSNS, len(p.Instructions))
-		return how, refused(ReasonLength, message, "compile a profile")
+		return how, refused(ReasonLength, unix.EINVAL, message, "compile a profile")
 	}
 	if own := archName(); own != "" && len(p.Arches) > 0 && !slices.Contains(p.Arches, own) {
 		message := fmt.Sprintf("the filter is for %v, and this process makes the syscalls of %s", p.Arches, own)
-		return how, refused(ReasonArch, message, "compile it with WithArches("+fmt.Sprintf("%q", own)+")")
+		return how, refused(ReasonArch, unix.EINVAL, message, "compile it with WithArches("+fmt.Sprintf("%q", own)+")")
 	}
 	return how, nil
 }

@@ -2,6 +2,9 @@ package callgate_test
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -20,4 +23,43 @@ func TestREADME(t *testing.T) {
 	if !strings.Contains(string(readme), "\n```go\n"+shown+"```\n") {
 		t.Error("examples/first/main.go is not the example of README.md")
 	}
+}
+
+// The program in Go of docs/program.md prints what its comment says.
+func TestProgramPage(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("filters are for Linux")
+	}
+	_, rest, isMarked := strings.Cut(programPage(t), "<!-- go -->\n```go\n")
+	program, _, isClosed := strings.Cut(rest, "```\n")
+	_, comment, hasOutput := strings.Cut(program, "fmt.Println(err) // ")
+	expected, _, _ := strings.Cut(comment, "\n")
+	if !isMarked || !isClosed || !hasOutput {
+		t.Fatal("docs/program.md has no program in Go with the mark and the comment")
+	}
+	file := filepath.Join(t.TempDir(), "main.go")
+	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// In this module, which the program imports.
+	output, err := exec.Command("go", "run", file).CombinedOutput()
+	if err != nil || string(output) != expected+"\n" {
+		t.Errorf("%v\n%s", err, output)
+	}
+}
+
+// programPage is docs/program.md. A release of the module is without it; the tests of the repository run below its root.
+func programPage(t *testing.T) string {
+	t.Helper()
+	directory, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for parent := filepath.Dir(directory); parent != directory; directory, parent = parent, filepath.Dir(parent) {
+		if page, err := os.ReadFile(filepath.Join(parent, "docs", "program.md")); err == nil {
+			return string(page)
+		}
+	}
+	t.Skip("docs/program.md is not here")
+	return ""
 }

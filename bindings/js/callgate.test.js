@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
@@ -62,6 +62,9 @@ test("bytes are in the order of the machine", () => {
     assert.equal(bytes.length, 8 * made.insns);
     const hex = Buffer.from(bytes).toString("hex");
     assert.ok(callgate.diff({ hex, endian: made.endian, arches: made.arches }, source, { machine }).same, machine);
+    for (const endian of [undefined, "Little"]) {
+      assert.throws(() => toBytes({ ...made, endian }), (error) => error instanceof CallgateError && /byte order/.test(error.message));
+    }
   }
 });
 
@@ -87,17 +90,42 @@ test("the examples in README.md have the output that is there", () => {
   // Not every machine has bubblewrap.
   const code = blocks.join("").replace(/^const worker = spawn.*$/m, "");
   const expected = [...code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, output]) => `${output}\n`);
-  // In the directory of the package, its name is known.
+  const { printed, filter } = ran(code);
+  assert.equal(printed, expected.join(""));
+  assert.ok(filter.length > 0 && filter.length % 8 === 0);
+});
+
+/** The first directory above this one that has docs/program.md: the repository. Published packages are elsewhere. */
+function repository() {
+  let at = new URL(".", import.meta.url);
+  for (let above = new URL("..", at); above.href !== at.href; above = new URL("..", at)) {
+    if (existsSync(new URL("docs/program.md", above))) return above;
+    at = above;
+  }
+  return null;
+}
+
+test("the program in docs/program.md writes the filter", { skip: repository() === null && "docs/program.md is not here" }, () => {
+  const page = readFileSync(new URL("docs/program.md", repository()), "utf8");
+  const [, code] = page.match(/^<!-- js -->\n```js\n(.*?)^```$/ms);
+  const text = "ERRNO(1) { mkdir, mkdirat } DEFAULT ALLOW";
+  assert.ok(code.includes(text));
+  const { printed, filter } = ran(code);
+  assert.equal(printed, "");
+  assert.deepEqual(new Uint8Array(filter), toBytes(callgate.compile({ text })));
+});
+
+/** What a program prints, and the file that it writes. In the directory of the package, it knows the name of the package. */
+function ran(code) {
   const directory = mkdtempSync(fileURLToPath(new URL("./readme-", import.meta.url)));
   try {
-    writeFileSync(join(directory, "readme.mjs"), code);
-    const printed = execFileSync(process.execPath, ["readme.mjs"], { cwd: directory, encoding: "utf8" });
-    assert.equal(printed, expected.join(""));
-    assert.equal(readFileSync(join(directory, "filter.bpf")).length % 8, 0);
+    writeFileSync(join(directory, "program.mjs"), code);
+    const printed = execFileSync(process.execPath, ["program.mjs"], { cwd: directory, encoding: "utf8" });
+    return { printed, filter: readFileSync(join(directory, "filter.bpf")) };
   } finally {
     rmSync(directory, { recursive: true });
   }
-});
+}
 
 test("unknown options are errors", () => {
   const source = { text: "ALLOW { read } DEFAULT KILL", name: "p.kafel" };

@@ -232,5 +232,8 @@ export class Callgate {
  */
 export function load(from?: string | object): Promise<Callgate>;
 
-/** A program as the bytes of struct sock_filter, in the byte order of its machines: for bwrap --seccomp, or seccomp(2). */
+/**
+ * A program as the bytes of struct sock_filter, in the byte order of its machines: for bwrap --seccomp, or seccomp(2). A program
+ * without its byte order is a CallgateError.
+ */
 export function toBytes(program: Pick<Program, "program" | "endian">): Uint8Array;

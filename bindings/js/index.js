@@ -182,8 +182,15 @@ export class Template {
   }
 }
 
-/** A program as the bytes of struct sock_filter, in the byte order of its machines: for bwrap --seccomp, or seccomp(2). */
+/**
+ * A program as the bytes of struct sock_filter, in the byte order of its machines: for bwrap --seccomp, or seccomp(2). A program
+ * without its byte order is a CallgateError: bytes in the wrong one are another program.
+ */
 export function toBytes({ program, endian }) {
+  if (endian !== "little" && endian !== "big") {
+    const help = "give the whole result, as in toBytes(callgate.compile(source))";
+    throw badValue(`the byte order of the program is ${JSON.stringify(endian)}, not "little" or "big"`, help);
+  }
   const view = new DataView(new ArrayBuffer(program.length * 8));
   const little = endian === "little";
   program.forEach(([code, jt, jf, k], index) => {

@@ -9,6 +9,12 @@ use callgate_tasks::{Result, files};
 pub(crate) fn remap(root: &Path) -> Result<Vec<String>> {
     let home = cargo_home()?;
     let sysroot = files::run(Command::new("rustc").args(["--print", "sysroot"]))?;
+    // Cargo makes the directories of registries when it first unpacks a dependency.
+    if !home.join("registry/src").is_dir() {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["fetch", "--quiet", "--locked", "--manifest-path"]);
+        files::run(cargo.arg(root.join("Cargo.toml")))?;
+    }
     let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
     let mut flags = vec![
         remap(root, "/callgate"),

@@ -4,6 +4,7 @@ The filter passes mkdir to its listener. The worker sends the listener to its pa
 the work itself: it never lets the syscall continue, because another thread of the worker could change the path meanwhile.
 """
 
+import contextlib
 import errno
 import os
 import socket
@@ -38,23 +39,34 @@ def path_of(call: callgate.Notification) -> bytes:
         memory.seek(address)
         path = memory.read(4096).split(b"\0")[0]
     if not call.is_waiting():
-        raise ProcessLookupError("the worker has ended, and its ID may be that of another process")
+        raise ProcessLookupError(errno.ESRCH, "the worker has ended, and its ID may be that of another process")
     return path
+
+
+def make_directory(call: callgate.Notification, allowed: bytes) -> int:
+    """Makes the directory if it is in the allowed one, and returns the error number, or 0."""
+    try:
+        path = path_of(call)
+        if os.path.dirname(path) != allowed:
+            return errno.EPERM
+        os.mkdir(path)
+    except OverflowError:
+        # The worker gives any number as the address.
+        return errno.EFAULT
+    except OSError as error:
+        return error.errno or errno.EIO
+    return 0
 
 
 def supervise(listener: callgate.Listener, allowed: bytes) -> None:
     for call in listener:
-        try:
-            path = path_of(call)
-            if os.path.dirname(path) != allowed:
-                call.fail(errno.EPERM)
-                continue
-            os.mkdir(path)
-            call.succeed()
-        except ProcessLookupError:
-            pass
-        except OSError as error:
-            call.fail(error.errno or errno.EIO)
+        failed = make_directory(call, allowed)
+        # The worker may have been interrupted or killed meanwhile. Then the syscall waits no longer, and other workers go on.
+        with contextlib.suppress(FileNotFoundError):
+            if failed:
+                call.fail(failed)
+            else:
+                call.succeed()
 
 
 def main() -> None:

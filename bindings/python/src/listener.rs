@@ -1,7 +1,7 @@
 //! Listeners and their notifications, as classes of Python. `unsafe` code: a descriptor from Python.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use callgate_bpf::SyscallTable;
 use callgate_linux as linux;
@@ -12,15 +12,20 @@ use pyo3::prelude::*;
 /// What `callgate.Listener` inherits from.
 #[pyclass(frozen, subclass, module = "callgate")]
 pub(crate) struct Listener {
-    /// `None` once it is closed. Notifications keep it open.
+    /// `None` once it is closed. Only a method that uses it at the same time keeps it open.
     listener: Mutex<Option<Arc<linux::Listener>>>,
 }
 
 impl Listener {
     fn get(&self) -> PyResult<Arc<linux::Listener>> {
         let listener = lock(&self.listener).clone();
-        listener.ok_or_else(|| PyValueError::new_err("the listener is closed"))
+        listener.ok_or_else(closed)
     }
+}
+
+/// The error for what needs an open listener.
+fn closed() -> PyErr {
+    PyValueError::new_err("the listener is closed")
 }
 
 #[pymethods]
@@ -50,7 +55,7 @@ impl Listener {
     fn try_receive(&self, py: Python<'_>) -> PyResult<Option<Notification>> {
         let listener = self.get()?;
         let received = py.detach(|| listener.try_receive())?;
-        Ok(received.map(|one| Notification::new(one, listener)))
+        Ok(received.map(|one| Notification::new(one, Arc::downgrade(&listener))))
     }
 }
 
@@ -76,11 +81,12 @@ pub(crate) struct Notification {
     #[pyo3(get)]
     instruction_pointer: u64,
     received: linux::Notification,
-    listener: Arc<linux::Listener>,
+    /// It does not keep the listener open: the kernel fails the syscalls once that is closed.
+    listener: Weak<linux::Listener>,
 }
 
 impl Notification {
-    fn new(received: linux::Notification, listener: Arc<linux::Listener>) -> Notification {
+    fn new(received: linux::Notification, listener: Weak<linux::Listener>) -> Notification {
         let data = *received.data();
         let arch = arch_of(&data);
         Notification {
@@ -94,21 +100,25 @@ impl Notification {
             listener,
         }
     }
+
+    fn listener(&self) -> PyResult<Arc<linux::Listener>> {
+        self.listener.upgrade().ok_or_else(closed)
+    }
 }
 
 #[pymethods]
 impl Notification {
     /// Whether the syscall still waits. Ask after opening something by `pid`, such as `/proc/PID/mem`: if the thread has
-    /// ended, another one may have its ID.
-    fn is_waiting(&self) -> bool {
-        self.listener.is_waiting(&self.received)
+    /// ended, another one may have its ID. Raises ValueError if the listener is closed.
+    fn is_waiting(&self) -> PyResult<bool> {
+        Ok(self.listener()?.is_waiting(&self.received))
     }
 
     /// Lets the syscall return this value, without executing it. Raises FileNotFoundError if its thread was interrupted or
-    /// ended, or has an answer.
+    /// ended, or has an answer, and ValueError if the listener is closed.
     #[pyo3(signature = (value = 0))]
     fn succeed(&self, value: i64) -> PyResult<()> {
-        Ok(self.listener.succeed(&self.received, value)?)
+        Ok(self.listener()?.succeed(&self.received, value)?)
     }
 
     /// Lets the syscall fail with this error number, such as errno.EPERM. Raises as `succeed`.
@@ -117,13 +127,13 @@ impl Notification {
             let message = format!("the error number is {errno}: give one of 1 to 4095");
             return Err(PyValueError::new_err(message));
         }
-        Ok(self.listener.fail(&self.received, errno)?)
+        Ok(self.listener()?.fail(&self.received, errno)?)
     }
 
     /// Lets the kernel execute the syscall. Never because of what its arguments point to: other threads of the program can
     /// change that before the kernel reads it. Raises as `succeed`.
     fn continue_syscall(&self) -> PyResult<()> {
-        Ok(self.listener.continue_syscall(&self.received)?)
+        Ok(self.listener()?.continue_syscall(&self.received)?)
     }
 
     fn __repr__(&self) -> String {

@@ -1,9 +1,13 @@
 """The examples run."""
 
+import errno
+import os
+import runpy
 import subprocess
 import sys
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -37,6 +41,16 @@ class Examples(unittest.TestCase):
     def test_supervisor(self):
         expected = "inside: made\ninside: File exists\noutside: Operation not permitted\n"
         self.assertEqual(self.run_example("supervisor.py"), expected)
+        # A worker that gives a bad address, and is killed before the answer, ends no supervisor.
+        answers = []
+
+        def fail(number):
+            answers.append(number)
+            raise FileNotFoundError
+
+        call = SimpleNamespace(pid=os.getpid(), call="mkdir", args=[2**64 - 1] * 6, fail=fail)
+        runpy.run_path(str(EXAMPLES / "supervisor.py"))["supervise"]([call, call], b"/")
+        self.assertEqual(answers, [errno.EFAULT] * 2)
 
     def test_every_example_is_tested(self):
         names = {path.name for path in EXAMPLES.glob("*.py")}

@@ -118,6 +118,53 @@ class Install(unittest.TestCase):
                 pass
         """)
 
+    def test_a_closed_listener_answers_nothing(self):
+        self.run_child("""
+            profile = {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["getppid"], "action": "SCMP_ACT_NOTIFY"}]}
+            ready, installed, results = threading.Event(), [], []
+            def work():
+                installed.append(callgate.install(profile, tsync=False, new_listener=True))
+                ready.set()
+                results.append(getppid())
+            thread = threading.Thread(target=work, daemon=True)
+            thread.start()
+            ready.wait()
+            (listener,) = installed
+            received = listener.receive(timeout=60)
+            listener.close()
+            thread.join(20)
+            assert results == [errno.ENOSYS], results
+            for use in [received.is_waiting, received.succeed, received.continue_syscall, lambda: received.fail(1)]:
+                try:
+                    use()
+                    raise AssertionError("the listener is closed")
+                except ValueError as error:
+                    assert "closed" in str(error), error
+        """)
+
+    def test_an_answer_for_a_process_that_was_killed_is_an_error(self):
+        self.run_child("""
+            import signal, socket
+            profile = {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["getppid"], "action": "SCMP_ACT_NOTIFY"}]}
+            ours, theirs = socket.socketpair()
+            pid = os.fork()
+            if pid == 0:
+                listener = callgate.install(profile, new_listener=True)
+                socket.send_fds(theirs, [b"listener"], [listener.fileno()])
+                getppid()
+                os._exit(1)
+            with callgate.Listener(socket.recv_fds(ours, 16, 1)[1][0]) as listener:
+                received = listener.receive(timeout=60)
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                assert not received.is_waiting()
+                try:
+                    received.succeed()
+                    raise AssertionError("nobody waits for the answer")
+                except FileNotFoundError:
+                    pass
+        """)
+
     def test_a_listener_waits_for_at_most_its_timeout(self):
         self.run_child("""
             profile = {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["getppid"], "action": "SCMP_ACT_NOTIFY"}]}
@@ -157,6 +204,17 @@ class Install(unittest.TestCase):
 
     def test_one_thread_has_the_filter(self):
         self.run_child("""
+            def work():
+                program.install(tsync=False)
+                return getppid()
+            assert in_thread(work) == 18
+            assert getppid() == 0
+        """)
+
+    def test_an_option_wins_over_the_flags_of_the_source(self):
+        self.run_child("""
+            import dataclasses
+            program = dataclasses.replace(program, flags=("SECCOMP_FILTER_FLAG_TSYNC", "SECCOMP_FILTER_FLAG_LOG"))
             def work():
                 program.install(tsync=False)
                 return getppid()
@@ -223,6 +281,12 @@ class Install(unittest.TestCase):
         program = callgate.compile(text, format="runc", **HERE)
         program = dataclasses.replace(program, arches=callgate.compile(SMALL).arches)
         self.assertRaisesRegex(callgate.InstallError, "needs a listener", program.install)
+        self.run_child("""
+            import dataclasses
+            program = dataclasses.replace(program, flags=("SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV",))
+            program.install(wait_killable=False)
+            assert getppid() == 18
+        """)
         self.assertRaises(TypeError, program.install, False)
         self.assertRaises(TypeError, program.install, sync=False)
         self.assertRaises(TypeError, callgate.install, SMALL, sync=False)

@@ -32,7 +32,7 @@ pub(super) struct Context {
     pub(super) root: PathBuf,
     /// The version, such as `0.1.0`.
     pub(super) version: String,
-    /// The directory of the release: `target/release-VERSION`.
+    /// The directory of the release: `target/release-VERSION`, or `target/release-VERSION-part` without all parts and machines.
     pub(super) output: PathBuf,
     /// A directory for what is built on the way: `target/release-work`.
     pub(super) work: PathBuf,
@@ -42,6 +42,8 @@ pub(super) struct Context {
     pub(super) owner: Owner,
     /// The machines to build for.
     pub(super) machines: Vec<Machine>,
+    /// Whether it is built without checks, also from files that are not committed.
+    pub(super) is_trial: bool,
     /// What was built so far.
     pub(super) built: Vec<Built>,
 }
@@ -58,7 +60,12 @@ pub(super) struct Built {
 
 impl Context {
     /// A context for the commit that is checked out.
-    pub(super) fn new(version: String, machines: Vec<Machine>) -> Result<Context> {
+    pub(super) fn new(
+        version: String,
+        machines: Vec<Machine>,
+        is_complete: bool,
+        is_trial: bool,
+    ) -> Result<Context> {
         let root = workspace();
         let owner = Owner::of(&root)?;
         let mut git = Command::new("git");
@@ -66,12 +73,14 @@ impl Context {
         let epoch = run(&mut git)?;
         let epoch = epoch.trim().parse().map_err(|_| format!("git log: no time: {epoch:?}"))?;
         let target = crate::wasm::target();
-        let output = target.join(format!("release-{version}"));
+        // A part must not replace a finished release.
+        let part = if is_complete { "" } else { "-part" };
+        let output = target.join(format!("release-{version}{part}"));
         let work = target.join("release-work");
         make(&output)?;
         make(&work)?;
         let built = Vec::new();
-        Ok(Context { root, version, output, work, epoch, owner, machines, built })
+        Ok(Context { root, version, output, work, epoch, owner, machines, is_trial, built })
     }
 
     /// Cargo in the root of the tree. Compilers write no path and no time of this machine, and find the time of the commit in

@@ -58,9 +58,9 @@ pub(super) fn deb(
     make(into)?;
     let name = format!("{package}_{version}_{architecture}.deb");
     // dpkg-deb takes the times of files from SOURCE_DATE_EPOCH if they are later. Several threads compress to other bytes than
-    // one.
+    // one, and Ubuntu's dpkg-deb would choose another compressor than Debian's.
     let mut build = context.command("dpkg-deb");
-    build.args(["--root-owner-group", "--threads-max=1", "--build"]).arg(root);
+    build.args(["--root-owner-group", "--threads-max=1", "-Zxz", "-z6", "--build"]).arg(root);
     run(build.arg(into.join(&name)))?;
     Ok(name)
 }

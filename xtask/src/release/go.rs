@@ -11,11 +11,15 @@ use callgate_tasks::Result;
 use callgate_tasks::files::{copy, make, read, remove, run, write};
 
 use super::context::{Context, execute};
+use super::notices::notices;
 use super::part::Artefact;
 use crate::wasm::{BINDINGS, write_go_module, write_module};
 
 /// The module in the repository.
 const SUBDIRECTORY: &str = "bindings/go";
+
+/// The target of the engine in it.
+const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Builds the files of the proxy, and the bundle.
 pub(super) fn build(context: &Context) -> Result<Vec<Artefact>> {
@@ -23,6 +27,7 @@ pub(super) fn build(context: &Context) -> Result<Vec<Artefact>> {
     let tree = scratch.join("tree");
     let (module, hash) = write_module(&BINDINGS, &scratch)?;
     write_go_module(&tree, &module, &hash)?;
+    write(&tree.join("THIRD-PARTY.txt"), notices(context, "callgate-requests", TARGET)?)?;
 
     let tagged = Tagged::new(context, &scratch)?;
     tagged.commit(&tree)?;
@@ -152,7 +157,7 @@ impl Tagged<'_> {
         git.arg("--git-dir").arg(&self.repository).args(arguments);
         for who in ["AUTHOR", "COMMITTER"] {
             git.env(format!("GIT_{who}_NAME"), "The Callgate developers")
-                .env(format!("GIT_{who}_EMAIL"), "callgate@localhost")
+                .env(format!("GIT_{who}_EMAIL"), self.context.owner.address())
                 .env(format!("GIT_{who}_DATE"), format!("@{} +0000", self.context.epoch));
         }
         git.env("GIT_INDEX_FILE", self.repository.join("index-of-tag"));
@@ -172,7 +177,9 @@ impl Tagged<'_> {
             format!("Add the generated package of the Go module {}", self.context.version);
         let mut commit = self.git(&["commit-tree", "-p", &self.parent, "-m", &message]);
         let commit = run(commit.arg(tree.trim()))?;
-        run(&mut self.git(&["tag", "--force", &self.tag, commit.trim()])).map(drop)
+        // `git tag` would sign it if the user's configuration says so.
+        let name = format!("refs/tags/{}", self.tag);
+        run(&mut self.git(&["update-ref", &name, commit.trim()])).map(drop)
     }
 
     /// Writes the commit of the tag without its parent, which the repository has.

@@ -1,7 +1,8 @@
 //! `cargo xtask release VERSION`: builds everything that is published, checks it, and lists it with checksums.
 //!
 //! A part is what one kind of user installs: a module of this directory, and an entry in `parts.rs`. It writes its files below
-//! `Context::output` and returns what they are. Two builds of a commit have the same bytes.
+//! `Context::output` and returns what they are. Two builds of a commit
+//! with the tools that `MANIFEST.txt` names have the same bytes.
 
 mod archive;
 mod c;

@@ -43,8 +43,15 @@ pub(super) fn notices(context: &Context, package: &str, target: &str) -> Result<
     for dependency in &dependencies {
         let Dependency { name, version, license, repository } = dependency;
         text += &format!("{name} {version} ({license}): {repository}\n");
-        for file in license_files(&sources(name, version)?, license)? {
-            let content = String::from_utf8_lossy(&read(&file)?).into_owned();
+        let directory = sources(name, version)?;
+        let mut contents = Vec::new();
+        for file in license_files(&directory, license)? {
+            contents.push(String::from_utf8_lossy(&read(&file)?).into_owned());
+        }
+        if contents.is_empty() {
+            contents.push(declared(context, dependency, &directory)?);
+        }
+        for content in contents {
             // Copies differ in blanks and line breaks.
             let words: Vec<&str> = content.split_whitespace().collect();
             let (_, names) = texts.entry(words.join(" ")).or_insert((content.clone(), Vec::new()));
@@ -58,6 +65,36 @@ pub(super) fn notices(context: &Context, package: &str, target: &str) -> Result<
             &format!("\n{:-<79}\n{}:\n\n{}\n", "", names.join(", "), content.trim_matches('\n'));
     }
     Ok(text)
+}
+
+/// The licence of a crate that names it without its text: only that of MIT, which is the same for all but the authors.
+fn declared(context: &Context, dependency: &Dependency, directory: &Path) -> Result<String> {
+    let Dependency { name, version, license, repository } = dependency;
+    if !license.split([' ', '/', '(', ')']).any(|word| word == "MIT") || license.contains("AND") {
+        return Err(format!("{name} {version} ({license}): has no file with its licence"));
+    }
+    let own = String::from_utf8_lossy(&read(&context.root.join("LICENSE-MIT"))?).into_owned();
+    let manifest = read(&directory.join("Cargo.toml"))?;
+    let authors = authors(&String::from_utf8_lossy(&manifest));
+    let authors = authors.unwrap_or_else(|| format!("the authors of {name}, {repository}"));
+    Ok(mit(&own, &authors))
+}
+
+/// The authors in a manifest as Cargo writes it to packages.
+fn authors(manifest: &str) -> Option<String> {
+    let (_, rest) = manifest.split_once("\nauthors = [")?;
+    let (list, _) = rest.split_once("]\n")?;
+    let names: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// The text of the MIT licence with other authors.
+fn mit(own: &str, authors: &str) -> String {
+    let line = |line: &str| match line.starts_with("Copyright (c) ") {
+        true => format!("Copyright (c) {authors}\n"),
+        false => format!("{line}\n"),
+    };
+    own.lines().map(line).collect()
 }
 
 /// The crates of others in the output of `cargo tree`.
@@ -152,5 +189,15 @@ mod tests {
         fs::remove_dir_all(&directory).unwrap();
         assert_eq!(choice, ["LICENSE-MIT"]);
         assert_eq!(all, ["LICENSE-APACHE", "LICENSE-MIT", "license.txt"]);
+    }
+
+    #[test]
+    fn a_crate_may_declare_the_mit_licence_without_its_text() {
+        let manifest =
+            "[package]\nauthors = [\n    \"A <a@a.example>\",\n    \"B\",\n]\nbuild = false\n";
+        assert_eq!(authors(manifest).as_deref(), Some("A <a@a.example>, B"));
+        assert_eq!(authors("[package]\nname = \"a\"\n"), None);
+        let text = mit("MIT License\n\nCopyright (c) 2026 Us\n\nPermission\n", "A, B");
+        assert_eq!(text, "MIT License\n\nCopyright (c) A, B\n\nPermission\n");
     }
 }

@@ -7,11 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use callgate_tasks::Result;
-use callgate_tasks::files::{copy, make, read, run};
+use callgate_tasks::files::{copy, make, read, run, write};
 
 use super::context::{Context, execute};
+use super::notices::notices;
 use super::part::Artefact;
 use crate::wasm::{BINDINGS, write_js_package, write_module};
+
+/// The licences of what the module contains, and the target for which that is built.
+const THIRD_PARTY: &str = "THIRD-PARTY.txt";
+const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The maximum size of the packed file in bytes.
 const LIMIT: u64 = 1_000_000;
@@ -37,6 +42,8 @@ pub(super) fn build(context: &Context) -> Result<Vec<Artefact>> {
     let module = optimized(context, &sources)?;
     let package = sources.join("js");
     write_js_package(&package, &module)?;
+    write(&package.join(THIRD_PARTY), notices(context, "callgate-requests", TARGET)?)?;
+    list(&package.join("package.json"))?;
     let output = context.output.join("npm");
     make(&output)?;
     let mut npm = context.command("npm");
@@ -52,6 +59,16 @@ pub(super) fn build(context: &Context) -> Result<Vec<Artefact>> {
         what: "package for JavaScript: Node.js 20 and later, browsers".to_owned(),
         machine: None,
     }])
+}
+
+/// Adds the licences of others, which are not in the tree, to the files that `npm pack` takes.
+fn list(manifest: &Path) -> Result<()> {
+    let text = String::from_utf8_lossy(&read(manifest)?).into_owned();
+    let (last, more) = ("\"LICENSE-MIT\"]", format!("\"LICENSE-MIT\", \"{THIRD_PARTY}\"]"));
+    match text.contains(last) || text.contains(THIRD_PARTY) {
+        true => write(manifest, text.replace(last, &more)),
+        false => Err(format!("{}: LICENSE-MIT is not the last of the files", manifest.display())),
+    }
 }
 
 /// The module of the bindings, smaller by a tenth. The proof of each program runs in it, and the check compares its answers with
@@ -108,6 +125,7 @@ fn contents(tarball: &Path) -> Result<()> {
         "LICENSE-APACHE",
         "LICENSE-MIT",
         "README.md",
+        THIRD_PARTY,
         "callgate.wasm",
         "index.d.ts",
         "index.js",

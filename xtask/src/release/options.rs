@@ -10,14 +10,16 @@ usage: cargo xtask release VERSION [--only PART,...] [--machine x86_64|aarch64] 
 
 Builds everything that is published, installs it as its users would, and writes
 target/release-VERSION with MANIFEST.txt and SHA256SUMS. VERSION is that of
-Cargo.toml. Two builds of a commit have the same bytes.
+Cargo.toml. Two builds of a commit with the tools that MANIFEST.txt names have
+the same bytes.
 
-  --only PART,...   these parts only, in the order of the list below
-  --machine NAME    binaries for one machine only
+  --only PART,...   these parts only, in target/release-VERSION-part
+  --machine NAME    binaries for one machine only, in the same directory
   --no-check        build, but do not install and use what was built
-  --list            list the parts
+  --list            list the parts, and the programs that they need
 
-Needs a clean checkout, and what the parts say that they need.
+Needs the programs of the parts, which .ci/release-tools installs on Debian 12,
+and without --no-check a clean checkout.
 ";
 
 /// What to build.
@@ -29,6 +31,11 @@ pub(super) struct Options {
 }
 
 impl Options {
+    /// Whether a release with all parts for all machines is wanted.
+    pub(super) fn is_complete(&self) -> bool {
+        self.parts.len() == PARTS.len() && self.machines.len() == MACHINES.len()
+    }
+
     /// Reads the command line; `None` asks for the list of parts.
     pub(super) fn parse(arguments: &[String]) -> Result<Option<Options>> {
         let (mut version, mut only, mut machine, mut check) = (None, None, None, true);

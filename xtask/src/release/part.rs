@@ -10,6 +10,10 @@ pub(super) struct Part {
     pub(super) name: &'static str,
     /// One line for the help and the manifest.
     pub(super) summary: &'static str,
+    /// The programs that building it needs.
+    pub(super) needs: &'static [&'static str],
+    /// The programs that checking it needs as well.
+    pub(super) checks_need: &'static [&'static str],
     /// Builds its files below `Context::output` and returns them.
     pub(super) build: fn(&Context) -> Result<Vec<Artefact>>,
     /// Installs the files as a user would, without the network where that is possible, and uses them.

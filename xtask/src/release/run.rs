@@ -6,16 +6,20 @@ use std::time::Instant;
 use callgate_tasks::files::{remove, run as output};
 use callgate_tasks::{Result, workspace};
 
-use super::context::{Built, Context};
-use super::manifest;
+use super::context::{Built, Context, MACHINES, Machine, execute};
 use super::options::Options;
 use super::parts::PARTS;
+use super::{manifest, toolchain};
 
 /// Runs the task.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let Some(options) = Options::parse(arguments)? else {
         for part in PARTS {
             println!("{:<12} {}", part.name, part.summary);
+            println!("{:<12} needs {}", "", part.needs.join(", "));
+            if !part.checks_need.is_empty() {
+                println!("{:<12} to check it, {}", "", part.checks_need.join(", "));
+            }
         }
         return Ok(());
     };
@@ -26,8 +30,19 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             "{given}: Cargo.toml has version {expected}; change it and commit first"
         ));
     }
-    clean()?;
-    let mut context = Context::new(options.version, options.machines)?;
+    if options.check {
+        clean()?;
+    }
+    present(&options)?;
+    let mut context = Context::new(
+        options.version.clone(),
+        options.machines.clone(),
+        options.is_complete(),
+        !options.check,
+    )?;
+    if options.check {
+        fetch(&context)?;
+    }
     if context.owner.is_placeholder() {
         let place = context.owner.place();
         println!("warning: {place} is a placeholder: `cargo xtask owner` names the owner");
@@ -64,6 +79,46 @@ fn clean() -> Result<()> {
     }
 }
 
+/// Fails if programs are missing, before anything is built.
+fn present(options: &Options) -> Result<()> {
+    let mut missing = Vec::new();
+    for part in &options.parts {
+        let checks: &[&str] = if options.check { part.checks_need } else { &[] };
+        for program in part.needs.iter().chain(checks) {
+            let is_needed = is_needed(program, &options.machines);
+            if is_needed && !missing.contains(program) && !toolchain::is_installed(program) {
+                missing.push(program);
+            }
+        }
+    }
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "missing: {}; .ci/release-tools installs what Debian 12 has",
+            missing.join(", ")
+        )),
+    }
+}
+
+/// Whether a program is needed: compilers only for the machines of the release, emulators only for other machines than this.
+fn is_needed(program: &str, machines: &[Machine]) -> bool {
+    let Some(named) = MACHINES.iter().find(|machine| program.contains(machine.name)) else {
+        return true;
+    };
+    let is_here = named.name == std::env::consts::ARCH;
+    machines.contains(named) && !(is_here && program.starts_with("qemu-"))
+}
+
+/// Gets the sources of all dependencies, whose directories are in the flags of the compiler: they must exist before.
+fn fetch(context: &Context) -> Result<()> {
+    for manifest in ["Cargo.toml", "bindings/python/Cargo.toml"] {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["fetch", "--quiet", "--locked", "--manifest-path"]);
+        execute(cargo.arg(context.root.join(manifest)))?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,5 +141,44 @@ mod tests {
         for dependency in versions {
             assert!(dependency.contains(&ours), "{dependency}");
         }
+    }
+
+    #[test]
+    fn documents_have_the_version_of_the_workspace() {
+        let version = env!("CARGO_PKG_VERSION");
+        for (path, lines) in [
+            ("fleet/kubernetes/kustomization.yaml", &["newTag: VERSION\n"][..]),
+            ("fleet/kubernetes-example/kustomization.yaml", &["?ref=vVERSION\""]),
+            (
+                "README.md",
+                &[
+                    "callgate_VERSION_",
+                    "callgate-VERSION-",
+                    "callgate:VERSION ",
+                    "release VERSION`",
+                ],
+            ),
+            ("docs/drop-in.md", &["+callgateVERSION_"]),
+            (
+                "SECURITY.md",
+                &["download vVERSION ", "tags/vVERSION ", "callgate_VERSION_", "callgate:VERSION "],
+            ),
+        ] {
+            let text = std::fs::read_to_string(workspace().join(path)).unwrap();
+            for line in lines {
+                let line = line.replace("VERSION", version);
+                assert!(text.contains(&line), "{path}: no {line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn emulators_are_needed_for_other_machines() {
+        let other = MACHINES.into_iter().find(|one| one.name != std::env::consts::ARCH).unwrap();
+        let (here, there) = (std::env::consts::ARCH, other.name);
+        assert!(is_needed("git", &[]));
+        assert!(!is_needed(&format!("qemu-{here}"), &MACHINES));
+        assert!(is_needed(&format!("qemu-{there}"), &MACHINES));
+        assert!(!is_needed(&format!("{there}-linux-gnu-gcc"), &[]));
     }
 }

@@ -1,4 +1,4 @@
-//! The Rust toolchain.
+//! The Rust toolchain, and other programs of this system.
 
 use std::path::Path;
 use std::process::Command;
@@ -21,4 +21,32 @@ pub(super) fn add_target(target: &str) -> Result<()> {
 /// The C compiler for a machine, which also links Rust's libraries: that of Debian's package `gcc` or `gcc-aarch64-linux-gnu`.
 pub(super) fn c_compiler(machine: Machine) -> String {
     format!("{}-linux-gnu-gcc", machine.name)
+}
+
+/// Whether a program is in the `PATH`.
+pub(super) fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}
+
+/// The first line with which each tool says its version, of those that are installed: other versions may make other bytes.
+pub(super) fn versions() -> String {
+    [
+        &["rustc", "--version"][..],
+        &["gcc", "--version"],
+        &["aarch64-linux-gnu-gcc", "--version"],
+        &["dpkg-deb", "--version"],
+        &["gzip", "--version"],
+        &["buildah", "--version"],
+        &["go", "version"],
+        &["node", "--version"],
+        &["npm", "--version"],
+        &["git", "--version"],
+    ]
+    .iter()
+    .filter_map(|words| {
+        let text = run(Command::new(words[0]).args(&words[1..])).ok()?;
+        Some(format!("{:<22} {}\n", words[0], text.lines().next()?))
+    })
+    .collect()
 }

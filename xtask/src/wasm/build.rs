@@ -38,7 +38,8 @@ const MAX_MEMORY: u64 = 512 << 20;
 /// The directory for what is built.
 pub(crate) fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(directory) => PathBuf::from(directory),
+        // As Cargo in the root of the tree, where tasks run it.
+        Some(directory) => workspace().join(directory),
         None => workspace().join("target"),
     }
 }

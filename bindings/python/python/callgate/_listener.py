@@ -21,11 +21,12 @@ class Listener(_native.Listener):
     must not itself make the syscalls for which the filter notifies, or wait for a thread that does.
 
         for notification in listener:
-            notification.fail(errno.EPERM)
+            with contextlib.suppress(FileNotFoundError):  # interrupted or killed: the syscall waits no longer
+                notification.fail(errno.EPERM)
 
     What a syscall points to can change while it waits, so a listener does not let it continue because of what it read there.
     It performs the operation itself, and answers with the result. Once every copy of the descriptor is closed, the kernel
-    fails the syscalls with ENOSYS.
+    fails the syscalls with ENOSYS, also those whose notifications were received.
     """
 
     def receive(self, timeout: Optional[float] = None) -> Optional[Notification]:

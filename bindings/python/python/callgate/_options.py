@@ -59,7 +59,11 @@ class CompileOptions(SourceOptions, total=False):
 
 
 class InstallOptions(TypedDict, total=False):
-    """How a filter is installed. What is not given is False, but for `tsync` and `no_new_privs`, which are True."""
+    """How a filter is installed.
+
+    `tsync` and `no_new_privs` are True if they are not given. The other flags are then those of the source; an option that is
+    given wins over the source.
+    """
 
     tsync: bool
     """Whether all threads of the process get the filter, or none if one has a filter of its own. Otherwise, only the calling

@@ -91,8 +91,8 @@ class Program(AsSource):
     def install(self, *, new_listener: bool = False, **options: Unpack[InstallOptions]) -> Optional[Listener]:
         """Sets no_new_privs and installs the filter in all threads of the process, or in none. It cannot be undone.
 
-        Options: InstallOptions, and the flags of the source are set as well. A filter that notifies needs
-        `new_listener=True`, which returns the Listener that answers.
+        Options: InstallOptions. The flags of the source are set as well, but for those that an option excludes, such as
+        `tsync=False`. A filter that notifies needs `new_listener=True`, which returns the Listener that answers.
 
         Raises InstallError if the kernel refuses; then no filter was installed, but no_new_privs may be set.
         """
@@ -103,9 +103,12 @@ class Program(AsSource):
             arches, machine = ", ".join(self.arches), _native.MACHINE
             message = f"the filter is for {arches}, but this process is for {machine}"
             raise InstallError(errno.EINVAL, message, f"compile it for {machine}")
-        given = {"tsync": True, **options}
-        flags = [*self.flags, *(flag for name, flag in FLAGS.items() if given.get(name))]
-        fd = _native.install(self.to_bytes(), flags, options.get("no_new_privs", True), new_listener)
+        given: Mapping[str, object] = options
+        flags = {*self.flags, FLAGS["tsync"]}
+        for name, flag in FLAGS.items():
+            if name in given:
+                flags = flags | {flag} if given[name] else flags - {flag}
+        fd = _native.install(self.to_bytes(), sorted(flags), options.get("no_new_privs", True), new_listener)
         if fd is None:
             return None
         from ._listener import Listener

@@ -9,6 +9,7 @@ use crate::install::{self, Library, Place, elf};
 use crate::paths::remap;
 use crate::release::archive::{Control, deb, tar_gz};
 use crate::release::context::{Context, Machine};
+use crate::release::debian::compress;
 use crate::release::notices::notices;
 use crate::release::part::Artefact;
 use crate::release::toolchain::{add_target, c_compiler};
@@ -166,12 +167,22 @@ fn package(
             ("triggers", "activate-noawait ldconfig\n".to_owned()),
         ],
     };
+    let licenses = notices(context, "callgate-c", &installed.target)?;
+    let third_party = |root: &Path, package: &str| {
+        let documents = root.join("usr/share/doc").join(package);
+        make(&documents)?;
+        let file = documents.join("THIRD-PARTY.txt");
+        write(&file, &licenses)?;
+        compress(&file)
+    };
+    third_party(&runtime, "libcallgate0")?;
     deb(context, &control, &runtime, output)?;
 
     for name in ["libcallgate.so", "libcallgate.a", "pkgconfig"] {
         copy(&installed.library(name), &development.join(libdir))?;
     }
     copy(&installed.headers(), &development.join("usr/include"))?;
+    third_party(&development, "libcallgate-dev")?;
     let control = Control {
         package: "libcallgate-dev",
         fields: &fields(&[

@@ -37,7 +37,8 @@ fn debian(context: &Context) -> Result<PathBuf> {
     let base = context.work.join("debian-12");
     if !base.is_dir() {
         let (mirror, keyring) = mirror()?;
-        let mut make = context.command("bash");
+        let mut make = context.command("unshare");
+        make.args(["--mount", "--propagation", "private", "bash"]);
         make.arg(script("debian.sh")).arg(&base).arg(mirror).arg(keyring.unwrap_or_default());
         make.args(
             MACHINES.iter().filter(|machine| !context.is_native(**machine)).map(|one| one.debian),

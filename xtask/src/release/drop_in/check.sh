@@ -94,6 +94,17 @@ refused() {
   if manage_watched "$@"; then cat "$scratch/log"; fail "must be refused: $*"; fi
   grep -m 3 -E '^(dpkg: |libseccomp2|dpkg-divert: |  local diversion| *trying)' "$scratch/log" || cat "$scratch/log"
 }
+# The same, where a program fails if its arguments contain a word: `refused_without PROGRAM WORD COMMAND…`.
+refused_without() {
+  local broken=$root/run/broken program=$1 word=$2
+  shift 2
+  mkdir "$broken"
+  # shellcheck disable=SC2016
+  printf '#!/bin/sh\ncase "$*" in *%s*) exit 1 ;; *) exec /usr/bin/%s "$@" ;; esac\n' "$word" "$program" >"$broken/$program"
+  chmod 755 "$broken/$program"
+  refused env PATH=/run/broken:/usr/sbin:/usr/bin "$@"
+  rm -r "$broken"
+}
 # Another version of libseccomp2. Here dpkg itself replaces the link before the file that it names, also without our packages.
 debian_version() {
   manage_unwatched "$@" || { cat "$scratch/log"; fail "$*"; }
@@ -167,7 +178,7 @@ for applet in sh grep unshare true; do ln -s busybox "$root/run/bundle/rootfs/bi
 cp "$tree/crates/callgate-formats/profiles/container-default.json" "$root/run/profile.json"
 cp "$here/bundle.jq" "$root/run"
 inside runc spec --bundle /run/bundle
-inside jq --slurpfile profile /run/profile.json -f /run/bundle.jq /run/bundle/config.json >"$root/run/config.json"
+inside jq --arg architecture "$architecture" --slurpfile profile /run/profile.json -f /run/bundle.jq /run/bundle/config.json >"$root/run/config.json"
 mv "$root/run/config.json" "$root/run/bundle/config.json"
 : >"$root/run/repository/Packages"
 echo 'deb [trusted=yes] file:/run/repository ./' >"$root/run/sources.list"
@@ -209,6 +220,36 @@ is_ours
 manage dpkg -i "$(package $library "$architecture")" "$(package $default "$architecture")"
 is_ours
 
+step "an upgrade that fails"
+refused_without mv "" dpkg -i /run/packages/new-$default.deb
+is_ours
+
+step "an upgrade that stops before the packages are configured, and is purged"
+# dpkg does not run the prerm of a package that is only unpacked.
+unpack_and_purge() {
+  local order=$1
+  shift
+  for unpacked; do manage dpkg --unpack "/run/packages/new-$unpacked.deb"; done
+  echo "unpacked: $*; $link: $(target); purged: $order"
+  # shellcheck disable=SC2086
+  manage dpkg --purge $order
+  as_before
+  manage dpkg -i "$(package $library "$architecture")" "$(package $default "$architecture")"
+  is_ours
+}
+for order in "$default $library" "$library $default"; do
+  unpack_and_purge "$order" $library $default
+  unpack_and_purge "$order" $default
+  unpack_and_purge "$order" $library
+done
+
+step "Debian's file is missing: the removal is refused until libseccomp2 is installed again"
+rm "$root${ours%/*}/diverted/${original##*/}"
+refused dpkg --purge $default $library
+same "$(target)" "$ours" "$link"
+manage apt-get -o Dpkg::Use-Pty=0 install -y --reinstall libseccomp2
+is_ours
+
 step "libseccomp2 2.7.0, which may have functions that this library lacks, takes its place"
 repack "$root$debian" "$root/run/packages/libseccomp2_2.7.0.deb" 's/^Version: .*/Version: 2.7.0-1/' 2.7.0
 ! manage_unwatched dpkg -i /run/packages/libseccomp2_2.7.0.deb || fail "dpkg must refuse libseccomp2 2.7.0"
@@ -231,23 +272,20 @@ inside dpkg-divert --local --no-rename --remove "$original"
 manage dpkg --configure -a
 is_ours
 
-step "a removal that fails, and its repetition"
-mkdir "$root/run/broken"
-printf '#!/bin/sh\nexit 1\n' >"$root/run/broken/mv"
-chmod 755 "$root/run/broken/mv"
-refused env PATH=/run/broken:/usr/sbin:/usr/bin dpkg --remove $default
+step "a removal that stops at each step, and its repetition"
+# Before Debian's file is back, and before the diversion is removed.
+refused_without mv "" dpkg --remove $default
+is_ours
+refused_without dpkg-divert --remove dpkg --remove $default
 is_ours
 manage dpkg --purge $default $library
 as_before
 
 step "an installation that stops at each step, and is undone"
 # Before the diversion is recorded, and before the path is replaced.
-printf '#!/bin/sh\ncase "$*" in *--add*) exit 1 ;; *) exec /usr/bin/dpkg-divert "$@" ;; esac\n' >"$root/run/broken/dpkg-divert"
-chmod 755 "$root/run/broken/dpkg-divert"
-refused env PATH=/run/broken:/usr/sbin:/usr/bin dpkg -i "$(package $library "$architecture")" "$(package $default "$architecture")"
+refused_without dpkg-divert --add dpkg -i "$(package $library "$architecture")" "$(package $default "$architecture")"
 same "$(target)" "$original" "$link"
-rm "$root/run/broken/dpkg-divert"
-refused env PATH=/run/broken:/usr/sbin:/usr/bin dpkg --configure -a
+refused_without mv "" dpkg --configure -a
 same "$(target)" "$original" "$link"
 manage dpkg --purge $default $library
 as_before

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes a root directory of Debian 12 for check.sh: with programs that use libseccomp, and with its libraries for other
-# architectures.
+# architectures. check.rs runs it in a mount namespace of its own: debootstrap mounts /proc and /sys in the new root, and if
+# they stayed mounted, the next run would delete what is in them.
 # usage: debian.sh DIRECTORY MIRROR KEYRING [ARCHITECTURE...]
 set -euo pipefail
 
@@ -8,7 +9,7 @@ root=$1 mirror=$2 keyring=$3
 shift 3
 
 command -v debootstrap >/dev/null || apt-get install -y --no-install-recommends debootstrap
-rm -rf "$root.new"
+rm -rf --one-file-system "$root.new"
 debootstrap --variant=minbase ${keyring:+--keyring="$keyring"} \
   --include=apt-utils,busybox-static,crun,jq,man-db,runc,seccomp,strace,systemd,systemd-tests \
   bookworm "$root.new" "$mirror"

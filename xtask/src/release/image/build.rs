@@ -83,7 +83,7 @@ fn size(path: &Path) -> Result<u64> {
     Ok(data.len())
 }
 
-/// What the image says of itself: https://github.com/opencontainers/image-spec/blob/main/annotations.md.
+/// What the image says of itself: <https://github.com/opencontainers/image-spec/blob/main/annotations.md>.
 fn labels(context: &Context) -> Result<Vec<String>> {
     let commit = run(context.command("git").args(["rev-parse", "HEAD"]))?;
     let mut date = context.command("date");

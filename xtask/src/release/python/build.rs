@@ -1,12 +1,11 @@
 //! Builds wheels and the source distribution.
 
-use std::process::Command;
-
 use callgate_tasks::Result;
-use callgate_tasks::files::{make, run};
+use callgate_tasks::files::make;
 
 use super::super::context::{Context, execute};
 use super::super::part::Artefact;
+use super::super::toolchain::add_target;
 use super::tools::Tools;
 use super::wheel::Wheel;
 use crate::paths::remap;
@@ -50,13 +49,4 @@ pub(in crate::release) fn build(context: &Context) -> Result<Vec<Artefact>> {
         machine: None,
     });
     Ok(artefacts)
-}
-
-/// Installs the standard library of a target, if it is missing.
-fn add_target(target: &str) -> Result<()> {
-    let installed = run(Command::new("rustup").args(["target", "list", "--installed"]))?;
-    match installed.lines().any(|line| line == target) {
-        true => Ok(()),
-        false => run(Command::new("rustup").args(["target", "add", target])).map(drop),
-    }
 }

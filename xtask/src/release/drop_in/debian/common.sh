@@ -19,9 +19,11 @@ of_debian() {
   dpkg -L libseccomp2:@architecture@ | grep -x "$libdir/libseccomp\.so\.2\.[0-9.]*"
 }
 
-# The paths that this package has diverted.
-diverted() {
-  dpkg-divert --list "$libdir/libseccomp.so.2.*" | sed -n "s|^diversion of \(.*\) to .* by $package\$|\1|p"
+# Sets $diverted to the paths that this package has diverted. `set -e` does not see a failure in the words of a `for`, or at the
+# start of a pipeline.
+find_diverted() {
+  diverted=$(dpkg-divert --list "$libdir/libseccomp.so.2.*")
+  diverted=$(echo "$diverted" | sed -n "s|^diversion of \(.*\) to .* by $package\$|\1|p")
 }
 
 is_ours() {
@@ -34,20 +36,38 @@ point() {
   mv -fT "$aside/new" "$1"
 }
 
+# Ends the script where the next step would leave programs without a library.
+refuse() {
+  echo "$package: $1." >&2
+  echo "$package: run 'apt-get install --reinstall libseccomp2:@architecture@', then try again." >&2
+  exit 1
+}
+
 # Gives a path back to libseccomp2.
 give_back() {
-  if cmp -s "$aside/${1##*/}" "$1"; then
+  kept=$aside/${1##*/}
+  if ! is_ours "$1" && cmp -s "$kept" "$1"; then
     # An interrupted installation has not replaced the path: mv refuses two names of one file.
-    rm -f "$aside/${1##*/}"
-  elif [ -e "$aside/${1##*/}" ]; then
-    mv -fT "$aside/${1##*/}" "$1"
+    rm -f "$kept"
+  elif [ -s "$kept" ]; then
+    mv -fT "$kept" "$1"
   elif is_ours "$1"; then
     # libseccomp2 has another version by now. ldconfig preferred the old path if that is an older one.
     library=$(of_debian || true)
-    if [ -n "$library" ] && [ "$(readlink "$link")" = "${1##*/}" ]; then
+    if [ -z "$library" ] || [ "$library" = "$1" ] || [ ! -s "$library" ]; then
+      refuse "$kept, the library of libseccomp2, is missing"
+    fi
+    if [ "$(readlink "$link")" = "${1##*/}" ]; then
       point "$link" "${library##*/}"
     fi
     rm -f "$1"
   fi
-  dpkg-divert --package "$package" --no-rename --divert "$aside/${1##*/}" --remove "$1"
+  dpkg-divert --package "$package" --no-rename --divert "$kept" --remove "$1"
+}
+
+give_all_back() {
+  find_diverted
+  for path in $diverted; do
+    give_back "$path"
+  done
 }
