@@ -12,7 +12,7 @@ use libc::{c_int, pid_t, pollfd};
 use crate::sys;
 
 /// `SECCOMP_IOCTL_NOTIF_ID_VALID` as `_IOR`.
-const ID_VALID_BEFORE_5_17: libc::Ioctl = 0x8008_2102 as libc::Ioctl;
+const ID_VALID_BEFORE_5_17: libc::Ioctl = 0x8008_2102_u32 as libc::Ioctl;
 
 /// Room for future versions of the kernel's structures, which may be larger.
 #[repr(C)]

@@ -20,6 +20,26 @@ pub(super) struct Machine {
     pub(super) go: &'static str,
 }
 
+impl Machine {
+    /// The target of Rust with a C library: with glibc for libraries, with musl for static binaries.
+    pub(super) fn target(self, libc: Libc) -> String {
+        let libc = if libc == Libc::Glibc { "gnu" } else { "musl" };
+        format!("{}-unknown-linux-{libc}", self.name)
+    }
+
+    /// The directory of libraries in Debian.
+    pub(super) fn libdir(self) -> String {
+        format!("/usr/lib/{}-linux-gnu", self.name)
+    }
+}
+
+/// A C library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Libc {
+    Glibc,
+    Musl,
+}
+
 /// The machines with binaries.
 pub(super) const MACHINES: [Machine; 2] = [
     Machine { name: "x86_64", debian: "amd64", go: "amd64" },
@@ -55,7 +75,7 @@ pub(super) struct Built {
     /// Its path below `output`, with `/`.
     pub(super) path: String,
     /// The machine that it is for; `None` for any.
-    pub(super) machine: Option<&'static str>,
+    pub(super) machine: Option<Machine>,
 }
 
 impl Context {
@@ -100,6 +120,13 @@ impl Context {
         let mut command = Command::new(program);
         command.current_dir(&self.root).env("SOURCE_DATE_EPOCH", self.epoch.to_string());
         command
+    }
+
+    /// The time of the commit as RFC 3339 writes it, in UTC.
+    pub(super) fn time(&self) -> Result<String> {
+        let mut date = Command::new("date");
+        date.args(["--utc", "+%Y-%m-%dT%H:%M:%SZ"]).arg(format!("--date=@{}", self.epoch));
+        Ok(run(&mut date)?.trim().to_owned())
     }
 
     /// Whether the release is for the machine that builds it, whose programs it can run.

@@ -11,7 +11,7 @@ use callgate_tasks::Result;
 use callgate_tasks::files::{copy, make, read, remove, run, write};
 
 use super::context::{Context, execute};
-use super::notices::notices;
+use super::notices::{THIRD_PARTY, notices};
 use super::part::Artefact;
 use crate::wasm::{BINDINGS, write_go_module, write_module};
 
@@ -27,7 +27,7 @@ pub(super) fn build(context: &Context) -> Result<Vec<Artefact>> {
     let tree = scratch.join("tree");
     let (module, hash) = write_module(&BINDINGS, &scratch)?;
     write_go_module(&tree, &module, &hash)?;
-    write(&tree.join("THIRD-PARTY.txt"), notices(context, "callgate-requests", TARGET)?)?;
+    write(&tree.join(THIRD_PARTY), notices(context, "crates/callgate-requests", TARGET)?)?;
 
     let tagged = Tagged::new(context, &scratch)?;
     tagged.commit(&tree)?;

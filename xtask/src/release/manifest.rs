@@ -14,7 +14,7 @@ use super::toolchain::versions;
 /// Writes `MANIFEST.txt`, a table of all files with their sizes, and `SHA256SUMS`.
 pub(super) fn write_all(context: &Context, artefacts: &[Artefact]) -> Result<()> {
     let mut artefacts = artefacts.to_vec();
-    artefacts.sort();
+    artefacts.sort_by(|a, b| a.path.cmp(&b.path));
     let mut table = format!(
         "Callgate {}\n\n{:>10}  {:<8} {:<58} what\n",
         context.version, "bytes", "machine", "file"
@@ -22,7 +22,10 @@ pub(super) fn write_all(context: &Context, artefacts: &[Artefact]) -> Result<()>
     for Artefact { path, what, machine } in &artefacts {
         let file = context.output.join(path);
         let bytes = fs::metadata(&file).map_err(|error| format!("{path}: {error}"))?.len();
-        table += &format!("{bytes:>10}  {:<8} {path:<58} {what}\n", machine.unwrap_or("any"));
+        table += &format!(
+            "{bytes:>10}  {:<8} {path:<58} {what}\n",
+            machine.map_or("any", |machine| machine.name)
+        );
     }
     check_complete(&context.output, &artefacts)?;
     table += &format!("\nbuilt with\n{}", versions());

@@ -29,9 +29,13 @@ struct Dependency {
     repository: String,
 }
 
-/// The text about all crates of others in a package that is built for a target.
+/// The file with them in what is published.
+pub(super) const THIRD_PARTY: &str = "THIRD-PARTY.txt";
+
+/// The text about all crates of others in a package, named by its directory, that is built for a target.
 pub(super) fn notices(context: &Context, package: &str, target: &str) -> Result<String> {
-    let mut tree = context.cargo(&["tree", "--locked", "--package", package], &[])?;
+    let mut tree = context.cargo(&["tree", "--locked", "--manifest-path"], &[])?;
+    tree.arg(context.root.join(package).join("Cargo.toml"));
     tree.args(["--target", target, "--edges", "normal,no-proc-macro", "--prefix", "none"]);
     let dependencies = dependencies(&run(tree.args(["--format", "{p}|{l}|{r}"]))?);
     let mut text = format!("Callgate contains software of others.\n\n{RUNTIME}");

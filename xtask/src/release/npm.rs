@@ -10,12 +10,11 @@ use callgate_tasks::Result;
 use callgate_tasks::files::{copy, make, read, run, write};
 
 use super::context::{Context, execute};
-use super::notices::notices;
+use super::notices::{THIRD_PARTY, notices};
 use super::part::Artefact;
 use crate::wasm::{BINDINGS, write_js_package, write_module};
 
 /// The licences of what the module contains, and the target for which that is built.
-const THIRD_PARTY: &str = "THIRD-PARTY.txt";
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The maximum size of the packed file in bytes.
@@ -42,7 +41,7 @@ pub(super) fn build(context: &Context) -> Result<Vec<Artefact>> {
     let module = optimized(context, &sources)?;
     let package = sources.join("js");
     write_js_package(&package, &module)?;
-    write(&package.join(THIRD_PARTY), notices(context, "callgate-requests", TARGET)?)?;
+    write(&package.join(THIRD_PARTY), notices(context, "crates/callgate-requests", TARGET)?)?;
     list(&package.join("package.json"))?;
     let output = context.output.join("npm");
     make(&output)?;

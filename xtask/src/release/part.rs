@@ -2,7 +2,7 @@
 
 use callgate_tasks::Result;
 
-use super::context::Context;
+use super::context::{Context, Machine};
 
 /// What one kind of user installs.
 pub(super) struct Part {
@@ -21,12 +21,12 @@ pub(super) struct Part {
 }
 
 /// A file of a release.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone)]
 pub(super) struct Artefact {
     /// Its path below `Context::output`, with `/`.
     pub(super) path: String,
     /// What it is, in a few words.
     pub(super) what: String,
-    /// The machine that it is for, such as `x86_64`; `None` for any.
-    pub(super) machine: Option<&'static str>,
+    /// The machine that it is for; `None` for any.
+    pub(super) machine: Option<Machine>,
 }

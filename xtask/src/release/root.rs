@@ -8,23 +8,32 @@ use callgate_tasks::{Result, apt};
 
 use super::context::{Context, execute};
 
+/// The name of Debian 12, the oldest system that packages are for.
+pub(super) const DEBIAN: &str = "bookworm";
+
 /// A root directory, which a check may change. It needs root, as `chroot` does.
 pub(super) struct Root {
     pub(super) path: PathBuf,
 }
 
-/// A fresh root directory for one check. The first makes it with mmdebstrap, from the mirror of this system; others copy it.
-pub(super) fn debian(context: &Context, name: &str) -> Result<Root> {
-    let base = context.work.join("debian-12-base");
+/// The directory of a system from the mirror of this one, with options of mmdebstrap. An earlier release may have made it.
+pub(super) fn system(context: &Context, name: &str, options: &[String]) -> Result<PathBuf> {
+    let base = context.work.join(name);
     if !base.is_dir() {
-        let new = context.scratch("debian-12-base.new")?;
+        let new = context.scratch(&format!("{name}.new"))?;
         let (mirror, keyring) = apt::mirror()?;
         let keyring = keyring.map_or(String::new(), |path| format!("[signed-by={path}] "));
         let mut make = context.command("mmdebstrap");
-        make.args(["--quiet", "--mode=root", "--variant=apt", "bookworm"]).arg(&new);
-        execute(make.arg(format!("deb {keyring}{mirror} bookworm main")))?;
+        make.args(["--quiet", "--mode=root", "--variant=apt"]).args(options).arg(DEBIAN).arg(&new);
+        execute(make.arg(format!("deb {keyring}{mirror} {DEBIAN} main")))?;
         std::fs::rename(&new, &base).map_err(|error| format!("{}: {error}", base.display()))?;
     }
+    Ok(base)
+}
+
+/// A fresh root directory for one check, with apt and what it needs.
+pub(super) fn debian(context: &Context, name: &str) -> Result<Root> {
+    let base = system(context, "debian-12-base", &[])?;
     let path = context.work.join(name);
     remove(&path)?;
     make(&context.work)?;

@@ -12,8 +12,9 @@ use std::process::Command;
 use callgate_tasks::Result;
 use callgate_tasks::files::{make, output, read, run, write};
 
-use super::context::{Built, Context};
+use super::context::{Built, Context, Libc};
 use super::part::Artefact;
+use super::python;
 
 /// The version of cargo-cyclonedx: another one may write other bytes.
 const TOOL: &str = "0.5.9";
@@ -27,23 +28,21 @@ struct Origin {
     part: &'static str,
     /// The directory of the package.
     package: &'static str,
-    /// The end of the target, behind the machine; alone if there is no machine.
-    target: &'static str,
+    /// The C library of the target; `None` for a module of WebAssembly.
+    libc: Option<Libc>,
 }
 
-const MUSL: &str = "unknown-linux-musl";
-const GNU: &str = "unknown-linux-gnu";
 const WASM: &str = "wasm32-unknown-unknown";
 
 /// The parts with code that is compiled for a target.
 const ORIGINS: &[Origin] = &[
-    Origin { part: "command", package: "crates/callgate-cli", target: MUSL },
-    Origin { part: "image", package: "crates/callgate-cli", target: MUSL },
-    Origin { part: "c", package: "crates/callgate-c", target: GNU },
-    Origin { part: "drop-in", package: "crates/callgate-seccomp", target: GNU },
-    Origin { part: "python", package: "bindings/python", target: GNU },
-    Origin { part: "npm", package: "crates/callgate-requests", target: WASM },
-    Origin { part: GO, package: "crates/callgate-requests", target: WASM },
+    Origin { part: "command", package: "crates/callgate-cli", libc: Some(Libc::Musl) },
+    Origin { part: "image", package: "crates/callgate-cli", libc: Some(Libc::Musl) },
+    Origin { part: "c", package: "crates/callgate-c", libc: Some(Libc::Glibc) },
+    Origin { part: "drop-in", package: "crates/callgate-seccomp", libc: Some(Libc::Glibc) },
+    Origin { part: "python", package: "bindings/python", libc: Some(Libc::Glibc) },
+    Origin { part: "npm", package: "crates/callgate-requests", libc: None },
+    Origin { part: GO, package: "crates/callgate-requests", libc: None },
 ];
 
 /// The part with the Go module.
@@ -99,7 +98,7 @@ fn describe(context: &Context, built: &Built, list: &Path) -> Result<String> {
         ("file", name(built)?),
         ("sum", sum(&context.output.join(&built.path))?),
         ("version", context.version.clone()),
-        ("time", time(context)?),
+        ("time", context.time()?),
         ("root", format!("{}", context.work.join("sbom/tree").display())),
         ("rust", rust(context)?),
     ] {
@@ -115,13 +114,6 @@ fn sum(file: &Path) -> Result<String> {
         .next()
         .map(|sum| sum.trim_start_matches('\\').to_owned())
         .ok_or_else(|| format!("sha256sum: no sum of {}", file.display()))
-}
-
-/// The time of the commit as CycloneDX writes it.
-fn time(context: &Context) -> Result<String> {
-    let mut date = Command::new("date");
-    date.args(["--utc", "+%Y-%m-%dT%H:%M:%SZ"]).arg(format!("--date=@{}", context.epoch));
-    Ok(run(&mut date)?.trim().to_owned())
 }
 
 /// The version of the compiler, which that of the standard library is.
@@ -190,18 +182,18 @@ fn origin(built: &Built, version: &str) -> Result<(PathBuf, Option<String>)> {
         let package = stem.ok_or_else(|| format!("{}: is not a crate of {version}", built.path))?;
         return Ok((Path::new("crates").join(package), None));
     }
-    let Some(Origin { package, target, .. }) = ORIGINS.iter().find(|one| one.part == part) else {
+    let Some(Origin { package, libc, .. }) = ORIGINS.iter().find(|one| one.part == part) else {
         return Err(format!(
             "{}: no bill of materials for part {part}; add a line to ORIGINS in sbom.rs",
             built.path
         ));
     };
-    let target = match built.machine {
-        _ if *target == WASM => Some(WASM.to_owned()),
+    let target = match (libc, built.machine) {
+        (None, _) => Some(WASM.to_owned()),
         // A wheel for musl.
-        Some(machine) if built.path.contains("-musllinux") => Some(format!("{machine}-{MUSL}")),
-        Some(machine) => Some(format!("{machine}-{target}")),
-        None => None,
+        (_, Some(machine)) if built.path.contains("-musllinux") => Some(machine.target(Libc::Musl)),
+        (Some(libc), Some(machine)) => Some(machine.target(*libc)),
+        (Some(_), None) => None,
     };
     Ok((PathBuf::from(package), target))
 }
@@ -226,21 +218,13 @@ fn tool(context: &Context) -> Result<PathBuf> {
 /// Checks each document with the schema of CycloneDX, and its hash with the file.
 pub(super) fn check(context: &Context) -> Result<()> {
     let environment = crate::wasm::target().join("tools/sbom-venv");
-    let python = environment.join("bin/python");
-    if run(Command::new(&python).args(["-c", "import cyclonedx.validation.json"])).is_err() {
-        run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
-        let mut pip = Command::new(&python);
-        run(pip.args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            VALIDATOR,
-        ]))?;
+    let interpreter = environment.join("bin/python");
+    if run(Command::new(&interpreter).args(["-c", "import cyclonedx.validation.json"])).is_err() {
+        python::environment(&environment)?;
+        run(python::pip(&environment).args(["install", "--quiet", VALIDATOR]))?;
     }
     let mut count = 0;
-    let mut validate = Command::new(&python);
+    let mut validate = Command::new(&interpreter);
     validate.arg(context.root.join("xtask/src/release/sbom.py"));
     for built in context.built.iter().filter(|built| built.part != "sbom" && is_described(built)) {
         let path = document(&context.output, built)?;
@@ -266,10 +250,12 @@ pub(super) fn check(context: &Context) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::release::context::MACHINES;
     use crate::release::parts::PARTS;
 
-    fn built(part: &'static str, path: &str, machine: Option<&'static str>) -> Built {
-        Built { part, path: path.to_owned(), machine }
+    fn built(part: &'static str, path: &str, machine: Option<&str>) -> Built {
+        let named = |name| MACHINES.into_iter().find(|machine| machine.name == name).unwrap();
+        Built { part, path: path.to_owned(), machine: machine.map(named) }
     }
 
     #[test]

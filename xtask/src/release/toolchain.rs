@@ -6,7 +6,8 @@ use std::process::Command;
 use callgate_tasks::Result;
 use callgate_tasks::files::run;
 
-use super::context::{Machine, execute};
+use super::context::{Context, Libc, Machine, execute};
+use crate::paths::remap;
 
 /// Installs Rust's standard library for a target, if it is missing.
 pub(super) fn add_target(target: &str) -> Result<()> {
@@ -21,6 +22,15 @@ pub(super) fn add_target(target: &str) -> Result<()> {
 /// The C compiler for a machine, which also links Rust's libraries: that of Debian's package `gcc` or `gcc-aarch64-linux-gnu`.
 pub(super) fn c_compiler(machine: Machine) -> String {
     format!("{}-linux-gnu-gcc", machine.name)
+}
+
+/// Prepares a build of a library for programs with glibc: its target, and what rustc needs for it.
+pub(super) fn for_glibc(context: &Context, machine: Machine) -> Result<(String, Vec<String>)> {
+    let target = machine.target(Libc::Glibc);
+    add_target(&target)?;
+    let mut flags = remap(&context.root)?;
+    flags.push(format!("-Clinker={}", c_compiler(machine)));
+    Ok((target, flags))
 }
 
 /// Whether a program is in the `PATH`.

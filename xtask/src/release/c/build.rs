@@ -6,13 +6,12 @@ use callgate_tasks::Result;
 use callgate_tasks::files::{make, run, write};
 
 use crate::install::{self, Library, Place, elf};
-use crate::paths::remap;
 use crate::release::archive::{Control, deb, tar_gz};
 use crate::release::context::{Context, Machine};
 use crate::release::debian::compress;
-use crate::release::notices::notices;
+use crate::release::notices::{THIRD_PARTY, notices};
 use crate::release::part::Artefact;
-use crate::release::toolchain::{add_target, c_compiler};
+use crate::release::toolchain::for_glibc;
 
 /// The library.
 pub(super) fn library() -> Result<&'static Library> {
@@ -49,7 +48,7 @@ pub(in crate::release) fn build(context: &Context) -> Result<Vec<Artefact>> {
             (development, "the same with what programs are built with"),
         ] {
             let (path, what) = (context.relative(&path)?, what.to_owned());
-            artefacts.push(Artefact { path, what, machine: Some(machine.name) });
+            artefacts.push(Artefact { path, what, machine: Some(*machine) });
         }
     }
     Ok(artefacts)
@@ -75,13 +74,10 @@ impl Installed {
 
 /// Builds the library for a machine, and installs it below a directory as in Debian.
 fn install(context: &Context, machine: Machine, destdir: &Path) -> Result<Installed> {
-    let target = format!("{}-unknown-linux-gnu", machine.name);
-    add_target(&target)?;
-    let mut flags = remap(&context.root)?;
-    flags.push(format!("-Clinker={}", c_compiler(machine)));
+    let (target, flags) = for_glibc(context, machine)?;
     let place = Place {
         prefix: "/usr".into(),
-        libdir: format!("/usr/lib/{}-linux-gnu", machine.name).into(),
+        libdir: machine.libdir().into(),
         destdir: destdir.to_owned(),
     };
     install::install(library()?, &place, Some(&target), &flags, false)?;
@@ -101,10 +97,10 @@ fn fill(context: &Context, machine: Machine, installed: &Installed, tree: &Path)
     for name in ["LICENSE-APACHE", "LICENSE-MIT", "docs/c.md"] {
         copy(&context.root.join(name), tree)?;
     }
-    let licenses = notices(context, "callgate-c", &installed.target)?;
+    let licenses = notices(context, "crates/callgate-c", &installed.target)?;
     let glibc = glibc(installed)?;
     let machine = machine.name;
-    write(&tree.join("THIRD-PARTY.txt"), licenses)?;
+    write(&tree.join(THIRD_PARTY), licenses)?;
     write(
         &tree.join("README.txt"),
         format!(
@@ -167,11 +163,11 @@ fn package(
             ("triggers", "activate-noawait ldconfig\n".to_owned()),
         ],
     };
-    let licenses = notices(context, "callgate-c", &installed.target)?;
+    let licenses = notices(context, "crates/callgate-c", &installed.target)?;
     let third_party = |root: &Path, package: &str| {
         let documents = root.join("usr/share/doc").join(package);
         make(&documents)?;
-        let file = documents.join("THIRD-PARTY.txt");
+        let file = documents.join(THIRD_PARTY);
         write(&file, &licenses)?;
         compress(&file)
     };

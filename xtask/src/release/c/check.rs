@@ -49,8 +49,8 @@ fn check_packages(
     let root = root::debian(context, "c-root")?;
     root.install(&[runtime, development])?;
     run(&mut root.command(&["dpkg", "--verify", "libcallgate0", "libcallgate-dev"]))?;
-    let modules = format!("usr/lib/{}-linux-gnu/pkgconfig", example.machine.name);
-    let modules = root.path.join(modules);
+    let modules = example.machine.libdir() + "/pkgconfig";
+    let modules = root.path.join(modules.trim_start_matches('/'));
     let environment =
         [("PKG_CONFIG_SYSROOT_DIR", root.path.as_path()), ("PKG_CONFIG_LIBDIR", modules.as_path())];
     let program = example.compile(&environment, &["--cflags", "--libs"], &[], "packaged")?;

@@ -7,9 +7,9 @@ use callgate_tasks::Result;
 use callgate_tasks::files::{make, run, write};
 
 use crate::release::archive::{Control, deb, tar_gz};
-use crate::release::context::{Context, Machine, execute};
+use crate::release::context::{Context, Libc, Machine, execute};
 use crate::release::debian::compress;
-use crate::release::notices::notices;
+use crate::release::notices::{THIRD_PARTY, notices};
 use crate::release::part::Artefact;
 use crate::release::toolchain::add_target;
 use crate::wasm::target as target_directory;
@@ -56,7 +56,7 @@ pub(in crate::release) fn build(context: &Context) -> Result<Vec<Artefact>> {
             (output.join(package), "the same as a Debian package"),
         ] {
             let (path, what) = (context.relative(&path)?, what.to_owned());
-            artefacts.push(Artefact { path, what, machine: Some(machine.name) });
+            artefacts.push(Artefact { path, what, machine: Some(*machine) });
         }
     }
     Ok(artefacts)
@@ -64,7 +64,7 @@ pub(in crate::release) fn build(context: &Context) -> Result<Vec<Artefact>> {
 
 /// Builds the static binary for a machine, and returns its path.
 pub(in crate::release) fn program(context: &Context, machine: Machine) -> Result<PathBuf> {
-    let target = target(machine);
+    let target = machine.target(Libc::Musl);
     add_target(&target)?;
     let arguments = ["build", "--profile", "command", "--locked", "--package", "callgate-cli"];
     let mut cargo = context.cargo(&arguments, &FLAGS)?;
@@ -78,11 +78,6 @@ pub(in crate::release) fn program(context: &Context, machine: Machine) -> Result
     Ok(program)
 }
 
-/// The target of Rust for static binaries.
-fn target(machine: Machine) -> String {
-    format!("{}-unknown-linux-musl", machine.name)
-}
-
 /// Writes what an archive contains.
 fn fill(context: &Context, machine: Machine, tree: &Path) -> Result<()> {
     let program = program(context, machine)?;
@@ -93,8 +88,8 @@ fn fill(context: &Context, machine: Machine, tree: &Path) -> Result<()> {
     for name in ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"] {
         copy(&context.root.join(name), &tree.join(name))?;
     }
-    let licenses = notices(context, "callgate-cli", &target(machine))?;
-    write(&tree.join("THIRD-PARTY.txt"), licenses)?;
+    let licenses = notices(context, "crates/callgate-cli", &machine.target(Libc::Musl))?;
+    write(&tree.join(THIRD_PARTY), licenses)?;
     run(context.program(machine, &program).args(["man", "--output"]).arg(tree.join("man")))?;
     for (shell, _) in SHELLS {
         let text = run(context.program(machine, &program).args(["completions", shell]))?;
@@ -125,7 +120,7 @@ fn package(
         let name = page.file_name().unwrap_or_default().to_string_lossy().into_owned();
         compress(&place(page, &format!("usr/share/man/man1/{name}"))?)?;
     }
-    for name in ["README.md", "CHANGELOG.md", "THIRD-PARTY.txt"] {
+    for name in ["README.md", "CHANGELOG.md", THIRD_PARTY] {
         compress(&place(tree.join(name), &format!("usr/share/doc/callgate/{name}"))?)?;
     }
     let overrides = root.join("usr/share/lintian/overrides");

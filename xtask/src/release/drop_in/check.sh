@@ -124,7 +124,7 @@ use() {
   printf '%-42s %5s filters %6s instructions  %s\n' "$name" "$(cat "$out.filters")" "$(cat "$out.instructions")" "$libraries"
 }
 
-# The programs that debian.sh installed. They write what they do; a container writes what its filter denies.
+# The programs that check.rs installed. They write what they do; a container writes what its filter denies.
 uses() {
   state=$1
   use man man ls

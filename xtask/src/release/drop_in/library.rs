@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use callgate_tasks::Result;
 
 use crate::install::{self, Library as Kind, Place, elf};
-use crate::paths::remap;
 use crate::release::context::{Context, Machine};
-use crate::release::toolchain::{add_target, c_compiler};
+use crate::release::toolchain::for_glibc;
 
 /// The version of glibc in Debian 12, the oldest one that the packages are for.
 const MAX_GLIBC: (u32, u32) = (2, 36);
@@ -27,10 +26,7 @@ pub(super) fn kind() -> Result<&'static Kind> {
 }
 
 pub(super) fn build(context: &Context, machine: Machine) -> Result<Library> {
-    let target = format!("{}-unknown-linux-gnu", machine.name);
-    add_target(&target)?;
-    let mut flags = remap(&context.root)?;
-    flags.push(format!("-Clinker={}", c_compiler(machine)));
+    let (target, flags) = for_glibc(context, machine)?;
     let place = Place {
         prefix: "/usr".into(),
         libdir: "/usr/lib".into(),

@@ -8,7 +8,7 @@ use callgate_tasks::files::{make, read, write};
 use super::library::{Library, kind};
 use crate::release::archive::{Control, deb};
 use crate::release::context::{Context, Machine};
-use crate::release::notices::notices;
+use crate::release::notices::{THIRD_PARTY, notices};
 use crate::release::part::Artefact;
 
 /// The package with the library.
@@ -49,15 +49,15 @@ impl Packages<'_> {
     /// The library in its own directory.
     fn library(&self, library: &Library) -> Result<Artefact> {
         let root = self.context.scratch(&format!("{LIBRARY}-{}", self.machine.name))?;
-        let libdir = self.libdir();
+        let libdir = self.machine.libdir();
         let directory = root.join(libdir.trim_start_matches('/')).join("callgate");
         make(&directory)?;
         // As all libraries of Debian, it is not executable.
         write(&directory.join("libseccomp.so.2"), read(&library.path)?)?;
         let documents = root.join("usr/share/doc").join(LIBRARY);
         make(&documents)?;
-        let notices = notices(self.context, "callgate-seccomp", &library.target)?;
-        write(&documents.join("THIRD-PARTY.txt"), notices)?;
+        let notices = notices(self.context, "crates/callgate-seccomp", &library.target)?;
+        write(&documents.join(THIRD_PARTY), notices)?;
         let fields = [
             "Section: libs".to_owned(),
             "Multi-Arch: same".to_owned(),
@@ -90,7 +90,7 @@ impl Packages<'_> {
     /// The diversion.
     fn default(&self) -> Result<Artefact> {
         let root = self.context.scratch(&format!("{DEFAULT}-{}", self.machine.name))?;
-        let libdir = self.libdir();
+        let libdir = self.machine.libdir();
         make(&root.join(libdir.trim_start_matches('/')).join("callgate/diverted"))?;
         let overrides = root.join("usr/share/lintian/overrides");
         make(&overrides)?;
@@ -135,13 +135,8 @@ impl Packages<'_> {
         Ok(Artefact {
             path: self.context.relative(&into.join(file))?,
             what: what.to_owned(),
-            machine: Some(self.machine.name),
+            machine: Some(self.machine),
         })
-    }
-
-    /// The directory of libraries in Debian.
-    fn libdir(&self) -> String {
-        format!("/usr/lib/{}-linux-gnu", self.machine.name)
     }
 
     /// A script with the names of this machine.
@@ -149,7 +144,7 @@ impl Packages<'_> {
         text.replace("@package@", package)
             .replace("@default@", DEFAULT)
             .replace("@next@", NEXT)
-            .replace("@libdir@", &self.libdir())
+            .replace("@libdir@", &self.machine.libdir())
             .replace("@architecture@", self.machine.debian)
     }
 }

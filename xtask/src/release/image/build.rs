@@ -9,8 +9,8 @@ use callgate_tasks::files::{run, write};
 use super::buildah::Buildah;
 use crate::release::archive::tar_of;
 use crate::release::command::program;
-use crate::release::context::{Context, Machine};
-use crate::release::notices::notices;
+use crate::release::context::{Context, Libc, Machine};
+use crate::release::notices::{THIRD_PARTY, notices};
 use crate::release::part::Artefact;
 
 /// The image of a machine has less than this many bytes, and so has its archive.
@@ -62,8 +62,8 @@ fn fill(context: &Context, machine: Machine, directory: &Path) -> Result<()> {
         fs::copy(&from, directory.join(name))
             .map_err(|error| format!("{}: {error}", from.display()))?;
     }
-    let target = format!("{}-unknown-linux-musl", machine.name);
-    write(&directory.join("THIRD-PARTY.txt"), notices(context, "callgate-cli", &target)?)?;
+    let target = machine.target(Libc::Musl);
+    write(&directory.join(THIRD_PARTY), notices(context, "crates/callgate-cli", &target)?)?;
     let mut total = 0;
     for entry in fs::read_dir(directory).map_err(|error| error.to_string())?.flatten() {
         total += size(&entry.path())?;
@@ -86,9 +86,7 @@ fn size(path: &Path) -> Result<u64> {
 /// What the image says of itself: <https://github.com/opencontainers/image-spec/blob/main/annotations.md>.
 fn labels(context: &Context) -> Result<Vec<String>> {
     let commit = run(context.command("git").args(["rev-parse", "HEAD"]))?;
-    let mut date = context.command("date");
-    date.args(["--utc", "+%Y-%m-%dT%H:%M:%SZ", &format!("--date=@{}", context.epoch)]);
-    let created = run(&mut date)?;
+    let created = context.time()?;
     let place = format!("https://{}", context.owner.place());
     let documentation = format!("{place}/blob/main/docs/image.md");
     let values = [
@@ -96,7 +94,7 @@ fn labels(context: &Context) -> Result<Vec<String>> {
         ("description", "compile, prove, run, explain and compare seccomp filters"),
         ("version", context.version.as_str()),
         ("revision", commit.trim()),
-        ("created", created.trim()),
+        ("created", created.as_str()),
         ("licenses", "MIT OR Apache-2.0"),
         ("source", place.as_str()),
         ("url", place.as_str()),

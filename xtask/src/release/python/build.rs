@@ -1,9 +1,10 @@
 //! Builds wheels and the source distribution.
 
 use callgate_tasks::Result;
-use callgate_tasks::files::make;
+use callgate_tasks::files::{make, remove, write};
 
 use super::super::context::{Context, execute};
+use super::super::notices::{THIRD_PARTY, notices};
 use super::super::part::Artefact;
 use super::super::toolchain::add_target;
 use super::tools::Tools;
@@ -15,6 +16,8 @@ pub(in crate::release) fn build(context: &Context) -> Result<Vec<Artefact>> {
     let output = context.output.join("python");
     make(&output)?;
     let tools = Tools::new(context)?;
+    // pyproject.toml takes it to the licences of the wheel. It is not in the tree, where it would be for one target.
+    let third_party = context.root.join("bindings/python").join(THIRD_PARTY);
     let mut artefacts = Vec::new();
     for wheel in Wheel::all(context) {
         add_target(&wheel.target())?;
@@ -33,11 +36,14 @@ pub(in crate::release) fn build(context: &Context) -> Result<Vec<Artefact>> {
         maturin.env("CARGO_TARGET_DIR", context.work.join("python"));
         // maturin has to know the flags, because it adds to them.
         maturin.env("CARGO_ENCODED_RUSTFLAGS", remap(&context.root)?.join("\u{1f}"));
-        execute(&mut maturin)?;
+        write(&third_party, notices(context, "bindings/python", &wheel.target())?)?;
+        let built = execute(&mut maturin);
+        remove(&third_party)?;
+        built?;
         artefacts.push(Artefact {
             path: context.relative(&wheel.path(context))?,
             what: wheel.what().to_owned(),
-            machine: Some(wheel.machine.name),
+            machine: Some(wheel.machine),
         });
     }
     let mut sdist = tools.command(context, "maturin");

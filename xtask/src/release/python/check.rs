@@ -7,14 +7,16 @@ use callgate_tasks::Result;
 use callgate_tasks::apt::Apt;
 use callgate_tasks::files::run;
 
-use super::super::context::{Context, execute};
+use super::super::context::{Context, Libc, execute};
+use super::super::notices::THIRD_PARTY;
+use super::super::root::DEBIAN;
 use super::interpreter::{missing_symbols, of_debian};
 use super::tools::{Tools, environment, pip};
-use super::wheel::{Libc, Wheel};
+use super::wheel::Wheel;
 
 /// What every wheel and the source distribution contain.
-const CONTENTS: [&str; 4] =
-    ["callgate/py.typed", "callgate/_native.pyi", "LICENSE-APACHE", "LICENSE-MIT"];
+const CONTENTS: &[&str] =
+    &["callgate/py.typed", "callgate/_native.pyi", "LICENSE-APACHE", "LICENSE-MIT"];
 /// The tests that start no other process: those that emulators can run.
 const PORTABLE: [&str; 6] = [
     "tests.test_callgate",
@@ -31,7 +33,8 @@ pub(in crate::release) fn check(context: &Context) -> Result<()> {
     for wheel in Wheel::all(context) {
         let path = wheel.path(context);
         println!("-- {}", path.file_name().unwrap_or_default().display());
-        contents(&run(Command::new("unzip").arg("-Z1").arg(&path))?, &path)?;
+        let list = run(Command::new("unzip").arg("-Z1").arg(&path))?;
+        contents(&list, &[CONTENTS, &[THIRD_PARTY]].concat(), &path)?;
         symbol_versions(context, &tools, wheel)?;
         match (wheel.libc, context.is_native(wheel.machine)) {
             (Libc::Glibc, true) => native(context, &path)?,
@@ -43,8 +46,8 @@ pub(in crate::release) fn check(context: &Context) -> Result<()> {
 }
 
 /// Fails unless a list of files has what it must have.
-fn contents(list: &str, of: &Path) -> Result<()> {
-    for wanted in CONTENTS {
+fn contents(list: &str, expected: &[&str], of: &Path) -> Result<()> {
+    for wanted in expected {
         if !list.lines().any(|name| name.ends_with(wanted)) {
             return Err(format!("{}: {wanted} is missing", of.display()));
         }
@@ -84,7 +87,7 @@ fn emulated(context: &Context, wheel: Wheel) -> Result<()> {
 /// Whether Python and the oldest musl of the tag have all symbols that the library needs.
 fn resolved(context: &Context, wheel: Wheel) -> Result<()> {
     let root = context.scratch("musl")?;
-    let apt = Apt::new(&context.scratch("musl-lists")?, "bookworm", Some(wheel.machine.debian))?;
+    let apt = Apt::new(&context.scratch("musl-lists")?, DEBIAN, Some(wheel.machine.debian))?;
     apt.download(&["musl"])?;
     apt.unpack("musl", &root)?;
     let libc = root.join(format!("lib/{}-linux-musl/libc.so", wheel.machine.name));
@@ -134,7 +137,7 @@ fn unpacked(context: &Context, wheel: Wheel) -> Result<PathBuf> {
 fn source_distribution(context: &Context) -> Result<()> {
     let archive = context.output.join(format!("python/callgate-{}.tar.gz", context.version));
     println!("-- {}", archive.file_name().unwrap_or_default().display());
-    contents(&run(Command::new("tar").arg("-tzf").arg(&archive))?, &archive)?;
+    contents(&run(Command::new("tar").arg("-tzf").arg(&archive))?, CONTENTS, &archive)?;
     let directory = context.work.join("python-sdist");
     environment(&directory)?;
     let mut install = pip(&directory);

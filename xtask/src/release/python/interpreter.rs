@@ -8,17 +8,15 @@ use callgate_tasks::apt::Apt;
 use callgate_tasks::files::{make, run, write};
 
 use super::super::context::{Context, Machine};
+use super::super::root::DEBIAN;
 
-/// A suite of Debian, whose `python3` is the Python of other machines.
-const SUITE: &str = "bookworm";
-
-/// The Python of a machine that is not this one.
+/// The Python of a machine that is not this one: Debian's.
 pub(super) fn of_debian(context: &Context, machine: Machine) -> Result<Command> {
     let root = context.work.join(format!("debian-{}", machine.debian));
     let done = root.join("complete");
     if !done.exists() {
         let lists = context.scratch(&format!("debian-{}-lists", machine.debian))?;
-        let apt = Apt::new(&lists, SUITE, Some(machine.debian))?;
+        let apt = Apt::new(&lists, DEBIAN, Some(machine.debian))?;
         let packages = apt.closure("python3")?;
         let names: Vec<&str> = packages.iter().map(String::as_str).collect();
         apt.download(&names)?;

@@ -11,3 +11,4 @@ mod wheel;
 
 pub(super) use build::build;
 pub(super) use check::check;
+pub(super) use tools::{environment, pip};

@@ -53,7 +53,7 @@ impl Tools {
 }
 
 /// Makes an empty virtual environment of the Python in the variable `PYTHON`, or of `python3`.
-pub(super) fn environment(directory: &Path) -> Result<()> {
+pub(in crate::release) fn environment(directory: &Path) -> Result<()> {
     let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
     remove(directory)?;
     make(directory)?;
@@ -63,7 +63,7 @@ pub(super) fn environment(directory: &Path) -> Result<()> {
 }
 
 /// pip of a virtual environment.
-pub(super) fn pip(environment: &Path) -> Command {
+pub(in crate::release) fn pip(environment: &Path) -> Command {
     let mut pip = Command::new(environment.join("bin/python"));
     pip.args(["-m", "pip", "--disable-pip-version-check"]);
     pip

@@ -2,14 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::super::context::{Context, Machine};
-
-/// A C library.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Libc {
-    Glibc,
-    Musl,
-}
+use super::super::context::{Context, Libc, Machine};
 
 /// A wheel.
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +20,7 @@ impl Wheel {
 
     /// The target of Rust.
     pub(super) fn target(self) -> String {
-        let libc = if self.libc == Libc::Glibc { "gnu" } else { "musl" };
-        format!("{}-unknown-linux-{libc}", self.machine.name)
+        self.machine.target(self.libc)
     }
 
     /// The oldest C library that Rust's targets support (glibc 2.17 and musl 1.2), in the words of maturin.
