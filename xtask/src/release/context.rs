@@ -134,14 +134,14 @@ impl Context {
         machine.name == std::env::consts::ARCH
     }
 
-    /// A program for a machine: as it is, or in the emulator of user space (Debian: qemu-user).
+    /// A static program for a machine: as it is, or in the emulator of user space (Debian: qemu-user). One that is linked with
+    /// libraries finds them in `QEMU_LD_PREFIX`.
     pub(super) fn program(&self, machine: Machine, program: &Path) -> Command {
         if self.is_native(machine) {
             return Command::new(program);
         }
         let mut emulator = Command::new(format!("qemu-{}", machine.name));
-        // The C library of Debian's cross compiler.
-        emulator.args(["-L", &format!("/usr/{}-linux-gnu", machine.name)]).arg(program);
+        emulator.arg(program);
         emulator
     }
 

@@ -11,6 +11,7 @@ use callgate_tasks::Result;
 use callgate_tasks::files::{copy, make, read, remove, run, write};
 
 use super::context::{Context, execute};
+use super::documents::{expect, fenced};
 use super::notices::{THIRD_PARTY, notices};
 use super::part::Artefact;
 use crate::wasm::{BINDINGS, write_go_module, write_module};
@@ -80,11 +81,11 @@ pub(super) fn check(context: &Context) -> Result<()> {
     make(&program)?;
     let readme =
         String::from_utf8_lossy(&read(&context.root.join("bindings/go/README.md"))?).into_owned();
-    let example = readme
-        .split("```go\n")
-        .filter_map(|part| part.split("```").next())
-        .find(|part| part.starts_with("package main"))
-        .ok_or("bindings/go/README.md: no example begins with `package main`")?;
+    let block = |language| {
+        let block = fenced(&readme, language);
+        block.ok_or_else(|| format!("bindings/go/README.md: has no block ```{language}"))
+    };
+    let example = block("go")?;
     write(&program.join("main.go"), example)?;
     let configured = run(Command::new("go").args(["env", "GOPROXY"]))?;
     let proxy = format!("file://{}/go,{}", context.output.display(), configured.trim());
@@ -101,14 +102,7 @@ pub(super) fn check(context: &Context) -> Result<()> {
     }
     execute(&mut go(&["build", "-o", "example", "."]))?;
     let output = run(&mut Command::new(program.join("example")))?;
-    let expected = readme
-        .split("```text\n")
-        .nth(1)
-        .and_then(|part| part.split("```").next())
-        .ok_or("bindings/go/README.md: the output of the example is missing (```text)")?;
-    if output != expected {
-        return Err(format!("the example of bindings/go/README.md printed:\n{output}"));
-    }
+    expect("the example of bindings/go/README.md", &output, block("text")?)?;
     // Go writes its cache of modules read-only.
     run(&mut go(&["clean", "-modcache"]))?;
     remove(&scratch)

@@ -33,21 +33,38 @@ pub(super) fn system(context: &Context, name: &str, options: &[String]) -> Resul
 
 /// A fresh root directory for one check, with apt and what it needs.
 pub(super) fn debian(context: &Context, name: &str) -> Result<Root> {
-    let base = system(context, "debian-12-base", &[])?;
+    copy(context, &system(context, "debian-12-base", &[])?, name)
+}
+
+/// A copy of a system for one check.
+pub(super) fn copy(context: &Context, base: &Path, name: &str) -> Result<Root> {
     let path = context.work.join(name);
     remove(&path)?;
     make(&context.work)?;
-    run(Command::new("cp").args(["--archive", "--reflink=auto"]).arg(&base).arg(&path))?;
+    run(Command::new("cp").args(["--archive", "--reflink=auto"]).arg(base).arg(&path))?;
     Ok(Root { path })
 }
 
 impl Root {
-    /// A command in this root directory.
+    /// A command in this root directory, as root.
     pub(super) fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new("chroot");
-        command.arg(&self.path).args(words);
+        self.chroot("0:0", "/root", words)
+    }
+
+    /// A command of an ordinary user in this root directory.
+    pub(super) fn user(&self, words: &[&str]) -> Command {
+        self.chroot("1000:1000", "/home/user", words)
+    }
+
+    /// A command with a /proc of its own, which ends with it, as all its processes do.
+    fn chroot(&self, user: &str, home: &str, words: &[&str]) -> Command {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--propagation", "private", "--pid", "--fork", "--kill-child"]);
+        command.arg(format!("--mount-proc={}", self.path.join("proc").display()));
+        command.args(["chroot", &format!("--userspec={user}")]).arg(&self.path).args(words);
         // Programs of this system may be elsewhere.
-        command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C.UTF-8");
+        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        command.env("HOME", home).env("LC_ALL", "C.UTF-8").env("DEBIAN_FRONTEND", "noninteractive");
         command
     }
 

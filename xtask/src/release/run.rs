@@ -9,7 +9,7 @@ use callgate_tasks::{Result, workspace};
 use super::context::{Built, Context, MACHINES, Machine, execute};
 use super::options::Options;
 use super::parts::PARTS;
-use super::{manifest, toolchain};
+use super::{manifest, newcomer, toolchain};
 
 /// Runs the task.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -65,7 +65,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         let checked = start.elapsed().as_secs() - built;
         println!("== {}: built in {built} s, checked in {checked} s", part.name);
     }
-    manifest::write_all(&context, &artefacts)
+    manifest::write_all(&context, &artefacts)?;
+    match options.check && options.is_complete() {
+        true => newcomer::check(&context),
+        false => Ok(()),
+    }
 }
 
 /// Fails if files differ from the commit: nobody could build the same again.

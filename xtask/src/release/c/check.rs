@@ -8,6 +8,7 @@ use callgate_tasks::files::{read, run, write};
 
 use super::build::{names, packages};
 use crate::release::context::{Context, Machine};
+use crate::release::documents::named;
 use crate::release::root::{self, lint};
 use crate::release::toolchain::c_compiler;
 
@@ -87,7 +88,7 @@ impl Example<'_> {
         let document = read(&context.root.join("docs/c.md"))?;
         let document = String::from_utf8_lossy(&document).into_owned();
         let block = |name: &str| {
-            block(&document, name).ok_or_else(|| format!("docs/c.md: has no block <!-- {name} -->"))
+            named(&document, name).ok_or_else(|| format!("docs/c.md: has no block <!-- {name} -->"))
         };
         let policy = block("sandbox.kafel")?;
         let wrong = directory.join("wrong");
@@ -123,6 +124,8 @@ impl Example<'_> {
         let run = |directory: &Path| -> Result<Output> {
             let mut command = self.context.program(self.machine, program);
             command.current_dir(directory).arg("sandbox.kafel");
+            // The C library of Debian's cross compiler, for the emulator.
+            command.env("QEMU_LD_PREFIX", format!("/usr/{}-linux-gnu", self.machine.name));
             if let Some(libraries) = libraries {
                 command.env("LD_LIBRARY_PATH", libraries);
             }
@@ -147,28 +150,5 @@ impl Example<'_> {
             true => Ok(()),
             false => Err(format!("{name}: no error of the emulator's kernel, but {message}")),
         }
-    }
-}
-
-/// The indented block behind `<!-- name -->`.
-fn block(document: &str, name: &str) -> Option<String> {
-    let (_, rest) = document.split_once(&format!("<!-- {name} -->\n"))?;
-    let lines = rest.lines().take_while(|line| line.is_empty() || line.starts_with(' '));
-    let lines: String =
-        lines.map(|line| format!("{}\n", line.strip_prefix("    ").unwrap_or(""))).collect();
-    let text = lines.trim_matches('\n');
-    (!text.is_empty()).then(|| format!("{text}\n"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_are_indented_text_behind_their_names() {
-        let document = "<!-- a -->\n\n    int x;\n\n      y\n\nText.\n\n<!-- b -->\n\nText.\n";
-        assert_eq!(block(document, "a").as_deref(), Some("int x;\n\n  y\n"));
-        assert_eq!(block(document, "b"), None);
-        assert_eq!(block(document, "c"), None);
     }
 }

@@ -8,6 +8,7 @@ use callgate_tasks::files::{make, read, run};
 
 use super::build::names;
 use crate::release::context::{Context, Machine};
+use crate::release::documents::{Example, expect};
 use crate::release::root::{self, lint};
 
 /// Uses what was built, as a user who has unpacked or installed it.
@@ -23,7 +24,7 @@ pub(in crate::release) fn check(context: &Context) -> Result<()> {
         let package = output.join(format!("callgate_{}_{}.deb", context.version, machine.debian));
         lint(&package)?;
         if context.is_native(*machine) {
-            first.run(Command::new("sh").env("PATH", path_with(&unpacked)))?;
+            repeat(&first, Command::new("sh").env("PATH", path_with(&unpacked)))?;
             is_installed(&program)?;
             check_package(context, &package, &first)?;
         } else {
@@ -34,28 +35,10 @@ pub(in crate::release) fn check(context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// An example of a document: a command, and what it prints.
-struct Example {
-    command: String,
-    output: String,
-}
-
-impl Example {
-    /// The first command of a document, as an installed program: a checkout runs `cargo callgate`.
-    fn first(document: &str) -> Option<Example> {
-        let mut lines = document.lines().map_while(|line| Some(line.strip_prefix("    ")));
-        let command = lines.by_ref().flatten().find_map(|line| line.strip_prefix("$ "))?;
-        let output = lines.map_while(|line| line.filter(|line| !line.starts_with("$ ")));
-        let output: String = output.map(|line| format!("{line}\n")).collect();
-        let words = command.strip_prefix("cargo ").unwrap_or(command);
-        words.starts_with("callgate ").then(|| Example { command: words.to_owned(), output })
-    }
-
-    /// Runs it with a shell; its output must be that of the document.
-    fn run(&self, shell: &mut Command) -> Result<()> {
-        let printed = run(shell.arg("-c").arg(format!("{{ {}\n}} 2>&1", self.command)))?;
-        expect(&self.command, &printed, &self.output)
-    }
+/// Runs an example with a shell; its output must be that of the document.
+fn repeat(example: &Example, shell: &mut Command) -> Result<()> {
+    let printed = run(shell.arg("-c").arg(format!("{{ {}\n}} 2>&1", example.command)))?;
+    expect(&example.command, &printed, &example.output)
 }
 
 /// The filter of a started program is really there.
@@ -70,7 +53,7 @@ fn check_package(context: &Context, package: &Path, first: &Example) -> Result<(
     let root = root::debian(context, "command-root")?;
     root.install(&[package])?;
     run(&mut root.command(&["dpkg", "--verify", "callgate"]))?;
-    first.run(&mut root.command(&["sh"]))?;
+    repeat(first, &mut root.command(&["sh"]))?;
     for file in
         ["usr/share/bash-completion/completions/callgate", "usr/share/doc/callgate/copyright"]
     {
@@ -138,27 +121,4 @@ fn unpack(context: &Context, machine: Machine) -> Result<PathBuf> {
 /// `PATH` with a directory in front.
 fn path_with(directory: &Path) -> String {
     format!("{}:{}", directory.display(), std::env::var("PATH").unwrap_or_default())
-}
-
-fn expect(command: &str, printed: &str, expected: &str) -> Result<()> {
-    match printed == expected {
-        true => Ok(()),
-        false => Err(format!("{command}: printed\n{printed}\nnot\n{expected}")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_example_is_found_with_its_output() {
-        let document = "# Title\n\nText:\n\n    $ cargo callgate run -- true\n    a\n      b\n    $ ls\n    c\n";
-        let first = Example::first(document).unwrap();
-        assert_eq!(first.command, "callgate run -- true");
-        assert_eq!(first.output, "a\n  b\n");
-        let last = Example::first("    $ callgate explain x\n    a\n\nText.\n\n    b\n").unwrap();
-        assert_eq!(last.output, "a\n");
-        assert!(Example::first("    $ cargo build\n").is_none());
-    }
 }
