@@ -57,6 +57,8 @@ pub(super) use read::rows;
 pub(super) use shape::builder;
 
 #[cfg(test)]
+mod array_tests;
+#[cfg(test)]
 mod hostile_tests;
 #[cfg(test)]
 mod macro_tests;
@@ -64,3 +66,5 @@ mod macro_tests;
 mod tests;
 #[cfg(test)]
 mod uses_tests;
+#[cfg(test)]
+mod value_tests;
