@@ -12,6 +12,7 @@ pub(crate) const WORDING: &Wording = &Wording {
     give_format: "set its `format`",
     choose_format: "set its `format`: oci or bpftext",
     give_raw: "give a program with callgate_source_program",
+    give_content: "read the file, such as with fread(3), and give what it contains",
     android_filter: |_, filter| match filter {
         "" => "do not set `part`".to_owned(),
         filter => format!("set `part` to \"{filter}\""),

@@ -205,6 +205,7 @@ impl std::error::Error for SourceError {}
 mod tests {
     use super::*;
     use crate::SyscallTable;
+    use crate::source::SourceFormat;
 
     #[test]
     fn help_is_in_the_words_of_the_library() {
@@ -215,6 +216,29 @@ mod tests {
         let error = source.compile_template().unwrap_err();
         assert_eq!(error.messages().len(), 1, "{error}");
         assert!(error.to_string().starts_with("empty.json: error: the input is empty"), "{error}");
+    }
+
+    #[test]
+    fn the_name_of_a_file_is_not_a_text() {
+        for name in ["sandbox.kafel", "policies/web\n", "./docker.json", "/etc/x.yaml", "a.service"]
+        {
+            let source = SourceText::for_this_machine(name).unwrap();
+            let given = SourceText { format: SourceFormat::from_name("kafel"), ..source.clone() };
+            for error in [source.compile(), given.compile()].map(Result::unwrap_err) {
+                let text = error.to_string();
+                let message = format!(
+                    "source: error: expected the text of a filter, but this is the name of a file: {}\n  help: ",
+                    name.trim()
+                );
+                assert!(text.starts_with(&message) && text.contains("read_to_string"), "{text}");
+            }
+        }
+        for text in
+            ["//", "retrun", "read.txt", "a.kafel b.kafel", "ret ALOW/2", "{\"a/b\":1}", "raed:1"]
+        {
+            let error = compile(text).unwrap_err().to_string();
+            assert!(!error.contains("name of a file"), "{text}: {error}");
+        }
     }
 
     #[test]

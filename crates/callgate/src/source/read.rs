@@ -26,7 +26,7 @@ use super::listing::{Listing, ListingReading, from_linux3};
 use super::loader::{FilesOf, Given, Loader};
 use super::message::{Message, Messages};
 use super::operands::Operands;
-use super::recognize::{explained, of_no_format};
+use super::recognize::{explained, file_name, of_no_format};
 use super::stack::Stack;
 use super::text::{BUILT_IN, Content, NamedText, SourceText, Texts};
 use super::variables::values_of;
@@ -155,9 +155,13 @@ impl Reader<'_> {
         if is_detected {
             self.check_ambiguous(format, bytes)?;
         }
-        self.in_format(format, bytes, text).map_err(|errors| match is_detected {
-            true => self.explained(errors, format, bytes),
-            false => errors,
+        self.in_format(format, bytes, text).map_err(|errors| {
+            let help = source.wording.give_content;
+            match text.and_then(|text| file_name(text, help)) {
+                Some(error) => self.all([error]),
+                None if is_detected => self.explained(errors, format, bytes),
+                None => errors,
+            }
         })
     }
 

@@ -1,10 +1,13 @@
 //! Recognizes inputs that are not filters, to say in one line what they are.
 
+use std::path::Path;
+
 use crate::Arch;
 use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::text::has_marks;
 use callgate_formats::hidden_characters;
+use callgate_formats::languages::detect;
 use callgate_trace::read::{ReadOptions, RecordingReader};
 
 use super::unread::unread;
@@ -24,6 +27,30 @@ pub(super) fn explained(bytes: &[u8], machine: Option<Arch>) -> Option<Diagnosti
         return Some(Diagnostic::error(None, message).help(Advice::UseRecording));
     }
     None
+}
+
+/// The error for a text that is the name of a file: a word with the extension of a language, or with a slash. `help` is how a
+/// file is given.
+pub(super) fn file_name(text: &str, help: &str) -> Option<Diagnostic> {
+    /// The longest path that Linux takes (PATH_MAX).
+    const MAX_PATH: usize = 4096;
+    /// Characters of policies and programs that names of their files do not have.
+    const OF_POLICIES: &str = "{}[]()<>\"'`,;:=*|&!#@$%";
+    let name = text.trim();
+    let is_in_name = |letter: char| {
+        !letter.is_whitespace() && !letter.is_control() && !OF_POLICIES.contains(letter)
+    };
+    if name.len() > MAX_PATH || name.starts_with("//") || !name.chars().all(is_in_name) {
+        return None;
+    }
+    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+    let likeness = |extension| detect(extension, b"").map(|(_, likeness)| likeness);
+    let is_known = |extension| extension == "bpf" || likeness(Some(extension)) > likeness(None);
+    (name.contains('/') || extension.is_some_and(is_known)).then(|| {
+        let message =
+            format!("expected the text of a filter, but this is the name of a file: {name}");
+        Diagnostic::error(None, message).help(help.to_owned())
+    })
 }
 
 /// The errors about a text that was read as a program because its format was not detected: if already the first line is

@@ -21,6 +21,8 @@ pub struct Wording {
     pub choose_format: &'static str,
     /// How bytes that are not text are given as instructions.
     pub give_raw: &'static str,
+    /// How a file is given whose name was given as a text.
+    pub give_content: &'static str,
     /// What takes socket filters.
     pub socket_filters: &'static str,
     /// The message and the help for a part of a source that has none.
@@ -45,6 +47,7 @@ impl Wording {
         give_format: "give its `format`",
         choose_format: "give its `format`: oci or bpftext",
         give_raw: "give a program as `insns` or `hex`",
+        give_content: "read the file, and give what it contains as the text",
         socket_filters: "",
         no_parts: [
             "a text in this format has no parts with names",
@@ -68,6 +71,7 @@ impl Wording {
         give_format: "give its `SourceText::format`",
         choose_format: "give its `SourceText::format`: oci or bpftext",
         give_raw: "give a program as `SourceContent::Insns` or `SourceContent::Bytes`",
+        give_content: "give what it contains: `std::fs::read_to_string`, and the name with `SourceText::named`",
         no_parts: [
             "a text in this format has no parts with names",
             "`SourceText::part` is for resources of Kubernetes and threads of Firecracker",
