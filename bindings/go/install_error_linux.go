@@ -19,7 +19,7 @@ const (
 	ReasonNeverNotifies InstallReason = "never notifies"
 	// ReasonLength: the program has no instructions, or more than the kernel accepts.
 	ReasonLength InstallReason = "length"
-	// ReasonArch: the program is for other architectures than that of this process, whose next syscall it would deny.
+	// ReasonArch: Program.Arches lack the architecture of this process, and the program does not permit exit_group of it.
 	ReasonArch InstallReason = "architecture"
 	// ReasonFlags: the kernel does not know the flags, or they do not fit to the filter; InstallError.Flags has their names.
 	ReasonFlags InstallReason = "flags"
@@ -79,57 +79,61 @@ func threadError(id int) *InstallError {
 	return err
 }
 
+// sandboxMayDeny is the help for a syscall that fails as if a filter denied it.
+func sandboxMayDeny(syscall string) string {
+	return "the filter of a sandbox around this process may deny " + syscall + "; check its policy"
+}
+
 // newPrivsError is the error for no_new_privs.
 func newPrivsError(cause error) *InstallError {
-	err := refused(ReasonKernel, unix.EINVAL, fmt.Sprintf("no_new_privs cannot be set: %v", cause),
-		"the filter of a sandbox around this process may deny prctl(2); check its policy")
+	err := refused(ReasonKernel, unix.EINVAL, fmt.Sprintf("no_new_privs cannot be set: %v", cause), sandboxMayDeny("prctl(2)"))
 	errors.As(cause, &err.Errno)
 	return err
 }
 
 // kernelError is the error for an error of seccomp(2).
 func kernelError(errno unix.Errno, how installation, instructions int) *InstallError {
-	err := refused(ReasonKernel, errno, fmt.Sprintf("the filter cannot be installed: %v", errno), "see seccomp(2)")
+	because := func(reason InstallReason, message, help string) *InstallError {
+		return refused(reason, errno, message, help)
+	}
 	switch errno {
 	case unix.EACCES:
-		err.Reason = ReasonPrivileges
-		err.Message = "the kernel requires no_new_privs or CAP_SYS_ADMIN"
-		err.Help = "omit WithoutNoNewPrivs, or install the filter before giving up CAP_SYS_ADMIN"
-		if !how.keepsNewPrivileges {
-			err.Message += ", although no_new_privs is set"
-			err.Help = "the filter of a sandbox around this process may deny seccomp(2); check its policy"
+		const message = "the kernel requires no_new_privs or CAP_SYS_ADMIN"
+		if how.keepsNewPrivileges {
+			return because(ReasonPrivileges, message,
+				"omit WithoutNoNewPrivs, or install the filter before giving up CAP_SYS_ADMIN")
 		}
-	case unix.EPERM:
-		err.Help = "the filter of a sandbox around this process may deny seccomp(2); check its policy"
+		return because(ReasonPrivileges, message+", although no_new_privs is set", sandboxMayDeny("seccomp(2)"))
 	case unix.EBUSY:
-		err.Reason = ReasonListener
-		err.Message = "a filter that is already installed has a listener, and the kernel allows one"
-		err.Help = "install the filter with the listener first and only once"
+		return because(ReasonListener, "a filter that is already installed has a listener, and the kernel allows one",
+			"install the filter with the listener first and only once")
 	case unix.ESRCH:
 		return threadError(0)
 	case unix.ENOMEM:
-		err.Reason = ReasonMemory
-		err.Message = fmt.Sprintf("no room for another %d instructions: all filters of a thread together have at most 32768, "+
+		message := fmt.Sprintf("no room for another %d instructions: all filters of a thread together have at most 32768, "+
 			"counted as eBPF", instructions)
-		err.Help = "install fewer filters, or merge them into one; `grep Seccomp_filters /proc/self/status` counts them"
+		return because(ReasonMemory, message,
+			"install fewer filters, or merge them into one; `grep Seccomp_filters /proc/self/status` counts them")
 	case unix.ENOSYS:
-		err.Reason = ReasonNoSeccomp
-		err.Message = "this kernel lacks seccomp(2), or a sandbox denies it"
-		err.Help = "use Linux 3.17 or later with CONFIG_SECCOMP_FILTER"
+		return because(ReasonNoSeccomp, "this kernel lacks seccomp(2), or a sandbox denies it",
+			"use Linux 3.17 or later with CONFIG_SECCOMP_FILTER")
 	case unix.EINVAL:
-		switch unknown := unknownFlags(how.flags); {
-		case !knowsFlags(0):
-			err.Reason = ReasonNoSeccomp
-			err.Message = "this kernel has no seccomp filters"
-			err.Help = "use a kernel with CONFIG_SECCOMP_FILTER (zgrep SECCOMP /proc/config.gz)"
-		case len(unknown) > 0:
-			err.Reason, err.Flags = ReasonFlags, unknown
-			err.Message = "this kernel does not know " + strings.Join(unknown, ", ")
-			err.Help = "omit these flags, or use a newer kernel"
-		default:
-			err.Message = "the kernel refuses the program: invalid argument"
-			err.Help = "please report this with the program and the version of the kernel"
+		if !knowsFlags(0) {
+			return because(ReasonNoSeccomp, "this kernel has no seccomp filters",
+				"use a kernel with CONFIG_SECCOMP_FILTER (zgrep SECCOMP /proc/config.gz)")
 		}
+		if unknown := unknownFlags(how.flags); len(unknown) > 0 {
+			err := because(ReasonFlags, "this kernel does not know "+strings.Join(unknown, ", "),
+				"omit these flags, or use a newer kernel")
+			err.Flags = unknown
+			return err
+		}
+		return because(ReasonKernel, "the kernel refuses the program: invalid argument",
+			"please report this with the program and the version of the kernel")
 	}
-	return err
+	help := "see seccomp(2)"
+	if errno == unix.EPERM {
+		help = sandboxMayDeny("seccomp(2)")
+	}
+	return because(ReasonKernel, fmt.Sprintf("the filter cannot be installed: %v", errno), help)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -65,12 +67,14 @@ func WithWaitKillable() InstallOption {
 	return func(i *installation) { i.flags |= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV }
 }
 
+const waitKillable = "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV"
+
 // sourceFlags are the flags in Program.Flags. Which threads have the filter is an option of the installation.
 var sourceFlags = map[string]uintptr{
-	"SECCOMP_FILTER_FLAG_TSYNC":              0,
-	"SECCOMP_FILTER_FLAG_LOG":                unix.SECCOMP_FILTER_FLAG_LOG,
-	"SECCOMP_FILTER_FLAG_SPEC_ALLOW":         unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW,
-	"SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV": unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+	"SECCOMP_FILTER_FLAG_TSYNC":      0,
+	"SECCOMP_FILTER_FLAG_LOG":        unix.SECCOMP_FILTER_FLAG_LOG,
+	"SECCOMP_FILTER_FLAG_SPEC_ALLOW": unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+	waitKillable:                     unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
 }
 
 // Install sets no_new_privs and installs the filter in all threads of the process, with the flags of the source. Options
@@ -78,7 +82,8 @@ var sourceFlags = map[string]uintptr{
 //
 // An error is an [*InstallError]. Then no thread has the filter, but no_new_privs may be set in the calling thread. A program
 // that notifies a listener (USER_NOTIF) is an error, because without one the kernel fails these syscalls with ENOSYS: use
-// [Program.InstallListener].
+// [Program.InstallListener]. So is SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV without a listener, and a program for other
+// architectures that does not permit exit_group of this one.
 func (p *Program) Install(options ...InstallOption) error {
 	if p.Notifies() {
 		return refused(ReasonNotifies, unix.ENOTSUP, "the filter notifies a listener (USER_NOTIF), and Install has none",
@@ -88,12 +93,11 @@ func (p *Program) Install(options ...InstallOption) error {
 	if err != nil {
 		return err
 	}
-	// Without a listener, the kernel refuses the flag; in a profile it means what happens if there is one.
-	if slices.Contains(p.Flags, "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV") {
-		how.flags &^= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-	}
 	if how.flags&unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV != 0 {
-		return refused(ReasonFlags, unix.EINVAL, "WithWaitKillable needs a listener, and this filter has none", "omit the option")
+		err := refused(ReasonFlags, unix.EINVAL, waitKillable+" needs a listener, and this filter is installed without one",
+			"omit WithWaitKillable or remove the flag from the policy, or let a rule notify and use InstallListener")
+		err.Flags = []string{waitKillable}
+		return err
 	}
 	_, err = p.install(how)
 	return err
@@ -121,17 +125,26 @@ func (p *Program) InstallListener(options ...InstallOption) (int, error) {
 	return p.install(how)
 }
 
-// Notifies is whether the program notifies a listener (USER_NOTIF), so that it needs [Program.InstallListener].
+// Notifies is whether the program may notify a listener (USER_NOTIF), so that it needs [Program.InstallListener]. A program that
+// computes its verdict, as no compiled one does, counts as one that may.
 func (p *Program) Notifies() bool {
-	const loadConstant, returnConstant, returnAccumulator = 0x00, 0x06, 0x16
-	isCode := func(code uint16) func(Instruction) bool {
-		return func(one Instruction) bool { return one.Code == code }
-	}
-	returnsAccumulator := slices.ContainsFunc(p.Instructions, isCode(returnAccumulator))
+	const returnConstant, returnAccumulator = 0x06, 0x16
+	returnsAccumulator := slices.ContainsFunc(p.Instructions, func(one Instruction) bool { return one.Code == returnAccumulator })
 	return slices.ContainsFunc(p.Instructions, func(one Instruction) bool {
-		isReturned := one.Code == returnConstant || returnsAccumulator && one.Code == loadConstant
-		return isReturned && one.K&unix.SECCOMP_RET_ACTION_FULL == unix.SECCOMP_RET_USER_NOTIF
+		isNotify := one.K&unix.SECCOMP_RET_ACTION_FULL == unix.SECCOMP_RET_USER_NOTIF
+		return one.Code == returnConstant && isNotify || returnsAccumulator && one.setsAccumulator(isNotify)
 	})
+}
+
+// setsAccumulator is whether the accumulator may be USER_NOTIF after the instruction; isNotify is whether its constant is.
+func (i Instruction) setsAccumulator(isNotify bool) bool {
+	const classes, load, compute, loadConstant, copyIndex = 0x07, 0x00, 0x04, 0x00, 0x87
+	switch {
+	case i.Code == loadConstant:
+		return isNotify
+	default:
+		return i.Code == copyIndex || i.Code&classes == load || i.Code&classes == compute
+	}
 }
 
 // installation is how the program is installed with these options, after a check of what needs no kernel.
@@ -154,11 +167,22 @@ func (p *Program) installation(options []InstallOption) (installation, error) {
 		message := fmt.Sprintf("a program has 1 to %d instructions, and this one has %d", unix.BPF_MAXINSNS, len(p.Instructions))
 		return how, refused(ReasonLength, unix.EINVAL, message, "compile a profile")
 	}
-	if own := archName(); own != "" && len(p.Arches) > 0 && !slices.Contains(p.Arches, own) {
-		message := fmt.Sprintf("the filter is for %v, and this process makes the syscalls of %s", p.Arches, own)
-		return how, refused(ReasonArch, unix.EINVAL, message, "compile it with WithArches("+fmt.Sprintf("%q", own)+")")
+	return how, p.checkMachine()
+}
+
+// checkMachine refuses a program that is for other architectures and would deny every syscall of this process, as the bindings for
+// C and Python and the library for Rust do: its Arches lack that of this process, and it does not permit exit_group of it.
+func (p *Program) checkMachine() error {
+	own := archName()
+	if own == "" || len(p.Arches) == 0 || slices.Contains(p.Arches, own) {
+		return nil
 	}
-	return how, nil
+	end := Syscall{Name: strconv.Itoa(unix.SYS_EXIT_GROUP), Arch: own}
+	if verdict, err := Simulate(Instructions(p.Instructions, WithArches(own)), end); err == nil && verdict.Permitted {
+		return nil
+	}
+	message := fmt.Sprintf("the filter is for %s, but this process is for %s", strings.Join(p.Arches, ", "), own)
+	return refused(ReasonArch, unix.EINVAL, message, fmt.Sprintf("compile it with WithArches(%q)", own))
 }
 
 // archName is the architecture of this process in Program.Arches; empty if its name is not known here.
@@ -206,7 +230,7 @@ func unknownFlags(flags uintptr) []string {
 		unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW:         "SECCOMP_FILTER_FLAG_SPEC_ALLOW",
 		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER:       "SECCOMP_FILTER_FLAG_NEW_LISTENER",
 		unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH:        "SECCOMP_FILTER_FLAG_TSYNC_ESRCH",
-		unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV: "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV",
+		unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV: waitKillable,
 	}
 	var unknown []string
 	for flag, name := range names {

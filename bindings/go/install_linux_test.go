@@ -226,9 +226,20 @@ func TestInstallRefusesAFilterThatNotifies(t *testing.T) {
 	if errno := getppid(); errno != 0 || noNewPrivs(t) != 0 {
 		t.Errorf("%v, no_new_privs is %d", errno, noNewPrivs(t))
 	}
-	constants := []Instruction{{Code: 0x00, K: unix.SECCOMP_RET_USER_NOTIF}, {Code: 0x16}}
-	if !(&Program{Instructions: constants}).Notifies() {
-		t.Error("a constant that is returned by way of the accumulator")
+	for _, one := range []struct {
+		set      Instruction
+		notifies bool
+	}{
+		{Instruction{Code: 0x00, K: unix.SECCOMP_RET_USER_NOTIF}, true},
+		{Instruction{Code: 0x00, K: unix.SECCOMP_RET_ERRNO}, false},
+		{Instruction{Code: 0x01, K: unix.SECCOMP_RET_USER_NOTIF}, false},
+		{Instruction{Code: 0x20, K: 16}, true},
+		{Instruction{Code: 0x44, K: unix.SECCOMP_RET_USER_NOTIF}, true},
+		{Instruction{Code: 0x87}, true},
+	} {
+		if (&Program{Instructions: []Instruction{one.set, {Code: 0x16}}}).Notifies() != one.notifies {
+			t.Errorf("%+v, and A is returned: %t", one.set, !one.notifies)
+		}
 	}
 }
 
@@ -266,6 +277,10 @@ func TestInstallListener(t *testing.T) {
 
 func TestInstallRefuses(t *testing.T) {
 	allow := []Instruction{{Code: 6, K: unix.SECCOMP_RET_ALLOW}}
+	kill := []Instruction{{Code: 6, K: unix.SECCOMP_RET_KILL_PROCESS}}
+	if err := (&Program{Instructions: allow, Arches: []string{"m68k"}}).checkMachine(); err != nil {
+		t.Errorf("a filter for others that permits what this process does: %v", err)
+	}
 	for _, one := range []struct {
 		reason  InstallReason
 		program Program
@@ -273,9 +288,10 @@ func TestInstallRefuses(t *testing.T) {
 	}{
 		{ReasonLength, Program{}, nil},
 		{ReasonLength, Program{Instructions: slices.Repeat(allow, 4097)}, nil},
-		{ReasonArch, Program{Instructions: allow, Arches: []string{"sparc"}}, nil},
+		{ReasonArch, Program{Instructions: kill, Arches: []string{"m68k"}}, nil},
 		{ReasonFlags, Program{Instructions: allow, Flags: []string{"SECCOMP_FILTER_FLAG_OTHER"}}, nil},
 		{ReasonFlags, Program{Instructions: allow}, []InstallOption{WithWaitKillable()}},
+		{ReasonFlags, Program{Instructions: allow, Flags: []string{waitKillable}}, nil},
 	} {
 		if err := one.program.Install(one.options...); reason(t, err).Reason != one.reason || !errors.Is(err, unix.EINVAL) {
 			t.Errorf("%s: %v", one.reason, err)

@@ -35,6 +35,33 @@ long syscall(long number, ...);
 #endif
 
 /*
+ * Whether a program may notify a listener (SECCOMP_RET_USER_NOTIF). One that
+ * computes its verdict (BPF_RET | BPF_A) may, unless A is only loaded with constants.
+ */
+static inline int callgate_may_notify(const struct sock_fprog *program)
+{
+	int returns_a = 0, notifies_in_a = 0;
+	unsigned short at;
+
+	for (at = 0; at < program->len; at++) {
+		const struct sock_filter *insn = &program->filter[at];
+		const unsigned int code = insn->code, of = code & 0x07U;
+		/* SECCOMP_RET_ACTION_FULL and _USER_NOTIF, which older headers lack. */
+		const int is_notif = (insn->k & 0xffff0000U) == 0x7fc00000U;
+
+		if (code == (BPF_RET | BPF_K) && is_notif)
+			return 1;
+		if (code == (BPF_RET | BPF_A))
+			returns_a = 1;
+		else if (code == (BPF_LD | BPF_IMM))
+			notifies_in_a |= is_notif;
+		else if (of == BPF_LD || of == BPF_ALU || code == (BPF_MISC | BPF_TXA))
+			notifies_in_a = 1;
+	}
+	return returns_a && notifies_in_a;
+}
+
+/*
  * Installs a program with flags of seccomp(2): for the calling thread and what
  * it starts later, with SECCOMP_FILTER_FLAG_TSYNC for all threads of the process.
  *
@@ -45,12 +72,16 @@ long syscall(long number, ...);
  * with the verdict SECCOMP_RET_USER_NOTIF (seccomp_unotify(2)), or to -1 after an
  * error.
  *
+ * The program must be for the architecture of the process: an array does not say
+ * for which one it is. Code for several architectures selects the array with #if.
+ *
  * Returns 0, or -1 with errno:
  *
  *	ENOTSUP	the program notifies a listener, and `listener` is NULL: the
  *		syscalls would fail with ENOSYS
  *	EINVAL	the program or a flag is not valid, or the kernel has no filters;
- *		SECCOMP_FILTER_FLAG_NEW_LISTENER (8), which `listener` is for
+ *		SECCOMP_FILTER_FLAG_NEW_LISTENER (8), which `listener` is for;
+ *		the program never notifies, and `listener` is not NULL
  *	EACCES	`no_new_privs` is 0, and the thread has no CAP_SYS_ADMIN
  *	EBUSY	another filter of the thread has a listener
  *	ENOSYS	the kernel is older than 3.17
@@ -62,8 +93,6 @@ static inline int callgate_install_array_with(const struct sock_fprog *program, 
 {
 	/* SECCOMP_FILTER_FLAG_NEW_LISTENER and _TSYNC_ESRCH, which older headers lack. */
 	const unsigned int new_listener = 1U << 3, tsync_esrch = 1U << 4;
-	const unsigned int user_notif = 0x7fc00000U;
-	unsigned short at;
 	long result;
 
 	if (listener)
@@ -72,13 +101,9 @@ static inline int callgate_install_array_with(const struct sock_fprog *program, 
 		errno = EINVAL;
 		return -1;
 	}
-	for (at = 0; at < program->len && !listener; at++) {
-		const struct sock_filter *insn = &program->filter[at];
-
-		if (insn->code == (BPF_RET | BPF_K) && (insn->k & 0xffff0000U) == user_notif) {
-			errno = ENOTSUP;
-			return -1;
-		}
+	if (callgate_may_notify(program) != (listener != NULL)) {
+		errno = listener ? EINVAL : ENOTSUP;
+		return -1;
 	}
 	if (listener)
 		flags |= new_listener;

@@ -296,8 +296,8 @@ CALLGATE_CHECKED int callgate_simulate(const callgate_program *program,
  * be set. A program that notifies a listener is refused (ENOTSUP): without one,
  * the kernel would fail the syscalls with ENOSYS.
  *
- * A program for other architectures than that of the process is refused: it
- * would kill the process.
+ * A program is refused if the architectures of its source lack that of the
+ * process, unless it permits exit_group(2) of it: it would deny every syscall.
  */
 CALLGATE_CHECKED int callgate_install(const callgate_program *program, uint32_t flags,
 				      callgate_error **error);
@@ -313,7 +313,8 @@ CALLGATE_CHECKED int callgate_install(const callgate_program *program, uint32_t 
  *
  *	SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
  *
- * is allowed, too. A thread has at most one filter with a listener (EBUSY).
+ * is allowed, too; without one it is refused, also as a flag of the source. A
+ * thread has at most one filter with a listener (EBUSY).
  */
 CALLGATE_CHECKED int callgate_install_with(const callgate_program *program, uint32_t flags,
 					   bool no_new_privs, int *listener,

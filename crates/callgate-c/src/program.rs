@@ -4,11 +4,11 @@ use std::ffi::{CString, c_char};
 use std::os::fd::OwnedFd;
 
 use callgate::Proved;
-use callgate::{Arch, SeccompData, Verdict};
+use callgate::{SeccompData, Verdict};
 use callgate_bpf::{FilterFlags, values_by_name};
 use callgate_core::RawInsn;
 use callgate_core::template::Template;
-use callgate_linux::Installer;
+use callgate_linux::{Installer, check_machine};
 use callgate_requests::programs::Made;
 use callgate_requests::source::Messages;
 
@@ -79,13 +79,8 @@ impl CProgram {
             let help = "give the pointer to a listener to callgate_install_with for SECCOMP_FILTER_FLAG_NEW_LISTENER";
             return Err(Failure::argument(message, help));
         }
-        // Such a program would kill the process at its next syscall.
-        if !Arch::native().is_some_and(|native| self.made.arches.contains(&native)) {
-            let names: Vec<&str> = self.made.arches.iter().map(|arch| arch.name()).collect();
-            let (names, native) = (names.join(", "), std::env::consts::ARCH);
-            let message = format!("the filter is for {names}, but this process is for {native}");
-            return Err(Failure::argument(message, "compile the source for this machine"));
-        }
+        check_machine(&self.made.program, &self.made.arches)
+            .map_err(|error| Failure::argument(error.to_string(), error.help()))?;
         Ok(Installer::new().flags(all).no_new_privs(no_new_privs))
     }
 }

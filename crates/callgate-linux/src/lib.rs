@@ -53,8 +53,9 @@ pub use callgate_bpf::FilterFlags;
 pub use command::{Command, CommandError, ExecError};
 pub use dump::{Dump, DumpError, InstalledFilter, dump};
 pub use install::{
-    InstallError, InstallErrorKind, Installer, MAX_INSNS_PER_THREAD, budget_used, install,
-    install_unproved, install_unproved_stack, install_unproved_stack_in_all_threads, kernel_insns,
+    InstallError, InstallErrorKind, Installer, MAX_INSNS_PER_THREAD, budget_used, check_machine,
+    install, install_unproved, install_unproved_stack, install_unproved_stack_in_all_threads,
+    kernel_insns,
 };
 pub use listener::{Listener, Notification};
 pub use probe::{Marked, ProbeAnswer, ProbeError, is_never_filtered, probe};

@@ -1,11 +1,13 @@
 //! Whether a program passes syscalls to a listener.
 
-use callgate_core::{Action, Insn, Op, Verdict};
+use callgate_core::diagram::{Budget, Store};
+use callgate_core::{Action, Endian, Insn, LongProgram, Op, Verdict};
 
 /// Whether a program can return USER_NOTIF, so that it must be installed with `SECCOMP_FILTER_FLAG_NEW_LISTENER`. Without a
 /// listener, the kernel fails these syscalls with ENOSYS.
 ///
-/// Programs that return the accumulator count if they load such a verdict as a constant.
+/// Of verdicts that the program computes (`RET A`), all values are found by symbolic execution. A program for which this exceeds
+/// the default budget counts as one that can.
 ///
 /// ```
 /// use callgate::{Arch, Filter, Verdict, needs_listener};
@@ -17,9 +19,50 @@ use callgate_core::{Action, Insn, Op, Verdict};
 /// # Ok::<(), callgate::Error>(())
 /// ```
 pub fn needs_listener(program: &[Insn]) -> bool {
-    let returns_accumulator = program.iter().any(|insn| insn.op == Op::RetA);
-    program.iter().any(|insn| {
-        let is_returned = insn.op == Op::RetK || returns_accumulator && insn.op == Op::LdImm;
-        is_returned && matches!(Verdict(insn.k).action(), Action::UserNotif(_))
-    })
+    let has_constant = program.iter().any(|insn| insn.op == Op::RetK && notifies(Verdict(insn.k)));
+    has_constant || program.iter().any(|insn| insn.op == Op::RetA) && may_compute(program)
+}
+
+fn notifies(verdict: Verdict) -> bool {
+    matches!(verdict.action(), Action::UserNotif(_))
+}
+
+fn may_compute(program: &[Insn]) -> bool {
+    let Ok(program) = LongProgram::new(program.to_vec()) else { return true };
+    let mut store = Store::new(Budget::default());
+    // The byte order swaps the halves of arguments, which have the same values.
+    match store.program(&program, Endian::Little) {
+        Ok(func) => store.verdicts(func).into_iter().any(notifies),
+        Err(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(insns: &[(Op, u32)]) -> bool {
+        let insns: Vec<Insn> = insns.iter().map(|(op, k)| Insn::new(*op, *k)).collect();
+        needs_listener(&insns)
+    }
+
+    #[test]
+    fn computed_verdicts_notify_if_one_of_their_values_does() {
+        let notif = Verdict::user_notif(7).0;
+        let ret = (Op::RetA, 0);
+        for (insns, expected) in [
+            (&[(Op::LdImm, notif), ret][..], true),
+            (&[(Op::LdxImm, notif), (Op::Txa, 0), ret], true),
+            (&[(Op::LdImm, notif), (Op::St, 3), (Op::LdImm, 0), (Op::LdMem, 3), ret], true),
+            (&[(Op::LdImm, 0x7fc0), (Op::LshK, 16), ret], true),
+            (&[(Op::LdWordAbs, 16), (Op::AndK, 0xff), (Op::OrK, notif), ret], true),
+            // An argument is the verdict.
+            (&[(Op::LdWordAbs, 16), ret], true),
+            (&[(Op::LdWordAbs, 16), (Op::AndK, 0xff), (Op::OrK, Verdict::errno(0).0), ret], false),
+            // A constant that is not the verdict.
+            (&[(Op::LdImm, notif), (Op::LdImm, Verdict::ALLOW.0), ret], false),
+        ] {
+            assert_eq!(of(insns), expected, "{insns:?}");
+        }
+    }
 }

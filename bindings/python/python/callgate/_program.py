@@ -66,7 +66,10 @@ class Program(AsSource):
 
     def to_bytes(self) -> bytes:
         """The program as an array of struct sock_filter, in the byte order of its machines."""
-        pack = struct.Struct("<HBBI" if self.endian == "little" else ">HBBI").pack
+        return self._packed("<" if self.endian == "little" else ">")
+
+    def _packed(self, order: str) -> bytes:
+        pack = struct.Struct(order + "HBBI").pack
         return b"".join(pack(*insn) for insn in self.insns)
 
     def simulate(
@@ -92,23 +95,22 @@ class Program(AsSource):
         """Sets no_new_privs and installs the filter in all threads of the process, or in none. It cannot be undone.
 
         Options: InstallOptions. The flags of the source are set as well, but for those that an option excludes, such as
-        `tsync=False`. A filter that notifies needs `new_listener=True`, which returns the Listener that answers.
+        `tsync=False`. A filter that notifies needs `new_listener=True`, which returns the Listener that answers; for one that
+        never notifies, that is an error.
 
-        Raises InstallError if the kernel refuses; then no filter was installed, but no_new_privs may be set.
+        Raises InstallError if the kernel refuses; then no filter was installed, but no_new_privs may be set. Nothing is
+        changed if the filter is for other architectures (`arches`) and denies exit_group of this one.
         """
         check_names(options, INSTALLING)
         if sys.platform != "linux":
             raise InstallError(errno.ENOSYS, "seccomp exists only on Linux")
-        if _native.MACHINE not in self.arches:
-            arches, machine = ", ".join(self.arches), _native.MACHINE
-            message = f"the filter is for {arches}, but this process is for {machine}"
-            raise InstallError(errno.EINVAL, message, f"compile it for {machine}")
         given: Mapping[str, object] = options
         flags = {*self.flags, FLAGS["tsync"]}
         for name, flag in FLAGS.items():
             if name in given:
                 flags = flags | {flag} if given[name] else flags - {flag}
-        fd = _native.install(self.to_bytes(), sorted(flags), options.get("no_new_privs", True), new_listener)
+        no_new_privs = options.get("no_new_privs", True)
+        fd = _native.install(self._packed("="), list(self.arches), sorted(flags), no_new_privs, new_listener)
         if fd is None:
             return None
         from ._listener import Listener

@@ -247,6 +247,12 @@ int main(void)
 	struct sock_filter wild[] = { BPF_STMT(BPF_LD | BPF_IMM, 0) };
 
 	struct sock_filter notifies[] = { BPF_STMT(BPF_RET | BPF_K, 0x7fc00001U) };
+	struct sock_filter computes[] = { BPF_STMT(BPF_LDX | BPF_IMM, 0x7fc00001U),
+					  BPF_STMT(BPF_MISC | BPF_TXA, 0),
+					  BPF_STMT(BPF_RET | BPF_A, 0) };
+	struct sock_filter constant[] = { BPF_STMT(BPF_LD | BPF_IMM, 0x7fff0000U),
+					  BPF_STMT(BPF_RET | BPF_A, 0) };
+	int listener = 0;
 
 	threads_have_values_of_their_own();
 	CHECK(outcome(emitted, 0) == 0);
@@ -277,6 +283,10 @@ int main(void)
 	CHECK(callgate_install_instructions(wild, 1, 1U << 3) == -1 && errno == EINVAL);
 	CHECK(install_filter_with(1U << 3, 1, 0) == -1 && errno == EINVAL);
 	CHECK(callgate_install_instructions(notifies, 1, 0) == -1 && errno == ENOTSUP);
+	CHECK(callgate_install_instructions(computes, 3, 0) == -1 && errno == ENOTSUP);
+	/* Nobody would ever get anything from this listener. */
+	CHECK(callgate_install_instructions_with(constant, 2, 0, 1, &listener) == -1 && errno == EINVAL);
+	CHECK(listener == -1);
 	CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0UL, 0UL, 0UL, 0UL) == 0);
 	CHECK(callgate_install_instructions(wild, 1, 0) == -1 && errno == EINVAL);
 	puts("all is well");

@@ -42,7 +42,8 @@ pub enum InstallErrorKind {
     NeverNotifies,
     /// The flag `WAIT_KILLABLE_RECV` is for a filter with a listener.
     NeedsListener,
-    /// The filter denies all syscalls of this process: it is for other architectures.
+    /// The filter is for other architectures and denies the syscalls of this process; see
+    /// [`check_machine`](crate::check_machine).
     OtherMachine {
         /// The architectures of the filter.
         arches: Vec<Arch>,
@@ -77,11 +78,11 @@ pub enum InstallErrorKind {
         /// Whether there is to be a listener.
         listener: bool,
     },
-    /// The kernel does not know flags.
+    /// The kernel is too old for flags.
     UnknownFlags {
-        /// The flags.
+        /// The flags of the installer that it does not know.
         flags: FilterFlags,
-        /// The flag for a listener that it does not know, if it does not know one.
+        /// The flag that it does not know and that a listener needs, with the first version that has it; then `flags` is empty.
         listener: Option<&'static str>,
     },
     /// The filters of the thread are too long together (ENOMEM).
@@ -192,7 +193,7 @@ impl InstallError {
             ),
             InstallErrorKind::NeedsListener => texts(
                 "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV needs a listener, and this filter is installed without one",
-                "omit the flag, or install the filter with a listener",
+                "remove the flag, which may be in the policy, or let a rule notify and install the filter with a listener",
             ),
             InstallErrorKind::OtherMachine { arches, machine } => {
                 let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
@@ -261,7 +262,13 @@ impl InstallError {
                 let names = flags.each().map(flag).chain(listener.map(str::to_owned));
                 let names: Vec<String> = names.collect();
                 let message = format!("this kernel does not know {}", names.join(", "));
-                texts(&message, "omit these flags, or use a newer kernel")
+                let help = match listener {
+                    Some(_) => {
+                        "use a newer kernel: the listener needs this flag (without TSYNC, Linux 5.0 is enough)"
+                    }
+                    None => "omit these flags, or use a newer kernel",
+                };
+                texts(&message, help)
             }
             InstallErrorKind::Memory { insns, installed } => {
                 let installed = match installed {

@@ -14,11 +14,11 @@ use std::io;
 
 use callgate::{Proved, needs_listener};
 use callgate_bpf::FilterFlags;
-use callgate_core::policy::Policy;
-use callgate_core::{Arch, FilterSpec, Program, Spec};
+use callgate_core::Program;
 use libc::sock_filter;
 
 use super::error::{InstallError, InstallErrorKind};
+use super::machine::check_policy;
 use crate::listener::Listener;
 use crate::sys;
 
@@ -126,18 +126,19 @@ impl Installer {
     /// Uses `seccomp(2)`, or `prctl(PR_SET_SECCOMP)` on kernels before 3.17 if there are no flags.
     ///
     /// # Errors
-    /// If the filter notifies a listener (USER_NOTIF), because there is none, or if it is for other architectures than that of
-    /// this process; then nothing was changed. If the kernel refuses; then no filter was installed, but `no_new_privs` may
-    /// be set.
+    /// If the filter notifies a listener (USER_NOTIF), because there is none; if its policy is for other architectures
+    /// ([`check_machine`](super::check_machine)); or if the flags have WAIT_KILLABLE_RECV. Then nothing was changed. If the
+    /// kernel refuses; then no filter was installed, but `no_new_privs` may be set.
     pub fn install(self, program: &Proved) -> Result<(), InstallError> {
-        check_machine(program)?;
+        check_policy(program)?;
         self.install_unproved(program)
     }
 
     /// As [`install`](Installer::install), for a program of which nothing is proved: it does what it does.
     ///
     /// # Errors
-    /// As [`install`](Installer::install), but the program may be for any machine.
+    /// As [`install`](Installer::install), but the program may be for any machine: see
+    /// [`check_machine`](super::check_machine).
     pub fn install_unproved(self, program: &Program) -> Result<(), InstallError> {
         if self.flags.contains(FilterFlags::WAIT_KILLABLE_RECV) {
             return Err(InstallErrorKind::NeedsListener.into());
@@ -168,10 +169,11 @@ impl Installer {
     /// `SCM_RIGHTS`, or let a thread without the filter serve it.
     ///
     /// # Errors
-    /// If the filter notifies nobody, or is for other architectures than that of this process; then nothing was changed. If the
-    /// kernel refuses; then no filter was installed, but `no_new_privs` may be set.
+    /// If the filter never notifies, because its listener would wait for ever, or if its policy is for other architectures
+    /// ([`check_machine`](super::check_machine)). Then nothing was changed. If the kernel refuses; then no filter was installed,
+    /// but `no_new_privs` may be set.
     pub fn install_with_listener(self, program: &Proved) -> Result<Listener, InstallError> {
-        check_machine(program)?;
+        check_policy(program)?;
         self.install_unproved_with_listener(program)
     }
 
@@ -270,25 +272,4 @@ pub(crate) fn code_of(program: &Program) -> Vec<sock_filter> {
     insns
         .map(|insn| sock_filter { code: insn.op.code(), jt: insn.jt, jf: insn.jf, k: insn.k })
         .collect()
-}
-
-/// Refuses a policy that is for other architectures and denies their syscalls: this process could make no syscall.
-fn check_machine(program: &Proved) -> Result<(), InstallError> {
-    let (Spec::Filter(FilterSpec::Policy(policy)), Some(machine)) =
-        (program.spec(), Arch::native())
-    else {
-        return Ok(());
-    };
-    match denies_machine(policy, machine) {
-        true => {
-            let arches = policy.arches().collect();
-            Err(InstallErrorKind::OtherMachine { arches, machine }.into())
-        }
-        false => Ok(()),
-    }
-}
-
-fn denies_machine(policy: &Policy, machine: Arch) -> bool {
-    let is_for = |arch: Arch| arch.token() == machine.token();
-    !policy.arches().any(is_for) && !policy.bad_arch().permits()
 }

@@ -26,7 +26,8 @@ pub struct SourceOptions {
     pub package: Option<String>,
     /// Whether there are functions that install the filter: in all threads of the process, in the calling thread, and with
     /// other flags or without `no_new_privs`. Those of a filter that notifies a listener (USER_NOTIF) return it, and are
-    /// called `install_NAME_listener` in place of `install_NAME`.
+    /// called `install_NAME_listener` in place of `install_NAME`. They do not check for which architecture the filter is:
+    /// [`source_for_targets`] does when the code is compiled, and code of [`source`](source()) is for one architecture.
     pub installer: bool,
     /// The flags with which they install the filter; TSYNC depends on the function.
     pub flags: FilterFlags,
