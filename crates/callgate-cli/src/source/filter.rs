@@ -25,6 +25,7 @@ pub(super) const WORDING: &Wording = &Wording {
     give_format: "write FORMAT: before its name (see `callgate --help`)",
     choose_format: "choose the profile (oci:FILE) or the program (bpftext:FILE)",
     give_raw: "for a program as raw instructions, write bpf:FILE",
+    give_content: "name the file on the command line in place of this one",
     socket_filters: "`callgate simulate` and `callgate bench engines` take socket filters",
     no_parts: [
         "the file has no parts with names",
