@@ -227,9 +227,11 @@ def check_recorder(callgate, resources):
         finally:
             node.end()
         said = messages.read_text()
-        if status != 0 or "warning" in said or "db-1" in said:
+        # The time of the manifest is not over.
+        warnings = [line for line in said.splitlines() if "warning" in line and "a signal ended the recording" not in line]
+        if status != 0 or warnings or "db-1" in said:
             raise SystemExit(f"status {status}: {said}")
-        recordings = [json.loads(path.read_text()) for path in sorted(node.recordings.iterdir())]
+        recordings = [json.loads(path.read_text()) for path in sorted(node.recordings.glob("*.json"))]
         labels = [recording["runs"][0]["labels"] for recording in recordings]
         expected = [
             {"node": "node-1", "namespace": "default", "pod": pod, "container": "app"} for pod in ["web-1", "web-2"]

@@ -14,7 +14,7 @@ use callgate_linux::error_text;
 use crate::report::{Failure, Result};
 
 pub(crate) use new_file::{
-    NewFile, remove_file, write_file, write_file_in, write_new_file, write_recording,
+    NewFile, remove_file, rename_file, write_file, write_file_in, write_new_file, write_recording,
     write_recording_in,
 };
 pub(crate) use place::Directory;

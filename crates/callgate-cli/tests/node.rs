@@ -21,6 +21,8 @@ pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
         further_containers_wait_until_one_has_ended,
         containers_that_have_ended_are_not_recorded,
         the_time_limits_each_recording,
+        a_container_whose_recording_was_cut_short_is_recorded_again,
+        a_directory_has_one_recorder_and_parts_of_killed_ones_are_kept,
     ]
 }
 
@@ -111,10 +113,13 @@ impl Node {
     fn recordings(&self) -> BTreeMap<String, Value> {
         let read = |entry: std::io::Result<fs::DirEntry>| {
             let entry = entry.unwrap();
+            if entry.file_name() == ".lock" {
+                return None;
+            }
             let text = fs::read_to_string(entry.path()).unwrap();
-            (entry.file_name().into_string().unwrap(), serde_json::from_str(&text).unwrap())
+            Some((entry.file_name().into_string().unwrap(), serde_json::from_str(&text).unwrap()))
         };
-        fs::read_dir(self.directory.join("recordings")).unwrap().map(read).collect()
+        fs::read_dir(self.directory.join("recordings")).unwrap().filter_map(read).collect()
     }
 }
 
@@ -267,5 +272,56 @@ fn the_time_limits_each_recording() -> TestResult {
     let messages = recorder.end();
     assert_eq!(messages.matches("attached to default/web-1/app").count(), 1);
     assert!(node.processes.contains_key(&id) && node.recordings().len() == 2, "{messages}");
+    Ok(())
+}
+
+fn a_container_whose_recording_was_cut_short_is_recorded_again() -> TestResult {
+    needs("bpf")?;
+    needs("cgroup")?;
+    let mut node = Node::new("cut");
+    let id = node.start("web-1", 1);
+    for number in 1..=2 {
+        let recorder = node.record(&["--for", "1h"]);
+        recorder.until_it_says("attached to default/web-1/app, 1 thread\n");
+        let messages = recorder.end();
+        assert!(messages.contains("warning: a signal ended the recording after "), "{messages}");
+        assert!(messages.contains(&format!("web-1_default_app-{id}.{number}.json")), "{messages}");
+    }
+    let recordings = node.recordings();
+    assert_eq!(recordings.len(), 2, "{:?}", recordings.keys());
+    for recording in recordings.values() {
+        let caveats = recording["runs"][0]["caveats"].as_array().unwrap();
+        assert!(caveats.iter().any(|caveat| caveat["id"] == "cut-short"), "{caveats:?}");
+    }
+    Ok(())
+}
+
+fn a_directory_has_one_recorder_and_parts_of_killed_ones_are_kept() -> TestResult {
+    needs("bpf")?;
+    needs("cgroup")?;
+    let mut node = Node::new("killed");
+    let id = node.start("web-1", 1);
+    let mut recorder = node.record(&[]);
+    recorder.until_it_says("attached to default/web-1/app, 1 thread\n");
+    let second = Command::new(env!("CARGO_BIN_EXE_callgate"))
+        .args(["record", "--node", "recordings", "--logs", "logs", "--pods", "default/web-*"])
+        .current_dir(&node.directory)
+        .output()
+        .unwrap();
+    let refused = String::from_utf8(second.stderr).unwrap();
+    assert!(refused.contains("the directory is used by another recorder"), "{refused}");
+    assert_eq!(second.status.code(), Some(2));
+    let stem = format!("recordings/web-1_default_app-{id}");
+    let part = node.directory.join(format!("{stem}.json.partial"));
+    until("a part of the recording", || part.exists());
+    recorder.process.kill().unwrap();
+    recorder.process.wait().unwrap();
+    let later = node.record(&[]);
+    later.until_it_says("attached to default/web-1/app, 1 thread\n");
+    let messages = later.end();
+    assert!(messages.contains(&format!("{stem}.json.partial: warning: ")), "{messages}");
+    let names: Vec<String> = node.recordings().into_keys().collect();
+    let expected = ["1.json", "json"].map(|end| format!("web-1_default_app-{id}.{end}"));
+    assert_eq!(names, expected);
     Ok(())
 }

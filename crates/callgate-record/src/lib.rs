@@ -47,4 +47,4 @@ pub use note::{Note, RecordMethod};
 pub use record::{Recorders, attach_to, record, record_to};
 pub use running::{AttachTarget, Cgroup, RunningProcess, TargetError};
 pub use save::{ExecutableRecording, Recorded, Save, ended_by, exit_status};
-pub use tally::{MAX_EXECUTABLES, MAX_SYSCALLS};
+pub use tally::{MAX_EXECUTABLES, MAX_SYSCALLS, MAX_THREADS};

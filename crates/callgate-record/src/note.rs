@@ -2,8 +2,11 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use callgate_trace::recording::{Caveat, Effect};
+
+use crate::tally::MAX_THREADS;
 
 /// A difference between what was recorded and what happens without a recorder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +34,16 @@ pub enum Note {
     UnseenEnds(usize),
     /// The recording of a container from its start was ended while this many threads ran.
     Stopped(u64),
+    /// A signal ended the recording of running processes before its time was over.
+    CutShort {
+        /// When it ended.
+        after: Duration,
+        /// The time that was asked for.
+        limit: Duration,
+    },
+    /// This many threads were not recorded, because the eBPF programs record at most [`MAX_THREADS`](crate::MAX_THREADS) at
+    /// a time, those of all recorders that share the programs together.
+    WithoutRoom(u64),
     /// This many processes ran in the cgroup of a starting container, besides its first one. They are recorded only from
     /// their next `execve` on.
     RanBefore(u64),
@@ -93,6 +106,17 @@ impl fmt::Display for Note {
                 f,
                 "the recording was ended while threads still ran, so later syscalls are missing: {count}"
             ),
+            Note::CutShort { after, limit } => write!(
+                f,
+                "a signal ended the recording after {:.1} s of {} s, so later syscalls are missing",
+                after.as_secs_f64(),
+                limit.as_secs_f64()
+            ),
+            Note::WithoutRoom(count) => write!(
+                f,
+                "threads that were not recorded, because recorders that share their programs record at most \
+                 {MAX_THREADS} threads at a time: {count}"
+            ),
             Note::UnreadWaits(count) => write!(
                 f,
                 "threads that may have waited in a syscall, which could not be read, when the recording started: {count}"
@@ -133,6 +157,10 @@ impl Note {
                 "a profile generated from this recording allows them; to avoid that, record without filters"
             }
             Note::Unreadable(_) => "record again",
+            Note::CutShort { .. } => {
+                "record again, and let the recorder run until the time is over"
+            }
+            Note::WithoutRoom(_) => "record fewer processes at the same time",
             Note::RanBefore(_) => {
                 "record the cgroup without --starting, or start the container in an empty one"
             }
@@ -178,6 +206,8 @@ impl Note {
             Note::Denied(syscalls) => ("denied-calls", Effect::Excess, *syscalls),
             Note::UnseenEnds(ends) => ("unseen-ends", Effect::Altered, threads(ends)),
             Note::Stopped(threads) => ("stopped", Effect::Excerpt, Some(*threads)),
+            Note::CutShort { .. } => ("cut-short", Effect::Excerpt, None),
+            Note::WithoutRoom(threads) => ("without-room", Effect::Incomplete, Some(*threads)),
             Note::RanBefore(processes) => ("ran-before", Effect::Excerpt, Some(*processes)),
             Note::NothingExecuted => ("nothing-executed", Effect::Excerpt, None),
             Note::UnreadWaits(threads) => ("unread-waits", Effect::Excerpt, Some(*threads)),
@@ -205,6 +235,8 @@ mod tests {
             Note::Denied(Some(3)),
             Note::UnseenEnds(1),
             Note::Stopped(7),
+            Note::CutShort { after: Duration::from_secs(2), limit: Duration::from_secs(60) },
+            Note::WithoutRoom(9),
             Note::RanBefore(8),
             Note::NothingExecuted,
             Note::UnreadWaits(6),
@@ -218,13 +250,19 @@ mod tests {
         ids.dedup();
         assert_eq!(ids.len(), notes.len());
         let counts: Vec<u64> = caveats.iter().filter_map(|caveat| caveat.count).collect();
-        assert_eq!(counts, [2, 3, 1, 7, 8, 6, 4, 5]);
+        assert_eq!(counts, [2, 3, 1, 7, 9, 8, 6, 4, 5]);
         // `generate` refuses recordings with missing syscalls.
         let missing = caveats.iter().filter(|caveat| caveat.effect == Effect::Incomplete);
         let missing: Vec<&str> = missing.map(|caveat| caveat.id.as_str()).collect();
         assert_eq!(
             missing,
-            ["unrecorded-threads", "recorder-failed", "counters-unreadable", "left-running"]
+            [
+                "unrecorded-threads",
+                "recorder-failed",
+                "counters-unreadable",
+                "without-room",
+                "left-running"
+            ]
         );
     }
 }

@@ -10,6 +10,10 @@ use callgate_trace::recording::{ArgValues, Recording, SyscallId};
 /// per processor for them.
 pub const MAX_SYSCALLS: usize = 512;
 
+/// How many threads the tracepoint method records at a time, those of all recorders that share the eBPF programs
+/// together.
+pub const MAX_THREADS: u32 = 1 << 16;
+
 /// How many executables are counted apart; the others are counted together.
 pub const MAX_EXECUTABLES: usize = 256;
 
@@ -64,6 +68,8 @@ pub(super) struct Tallies {
     pub(super) whole: Tally,
     pub(super) processes: u64,
     pub(super) threads: u64,
+    /// How many threads were not recorded because [`MAX_THREADS`] were.
+    pub(super) without_room: u64,
     /// How many syscalls a filter denied, as far as that is known.
     pub(super) denied: u64,
     /// By the path that was executed; empty for all beyond [`MAX_EXECUTABLES`], and for those that are not known. `None`

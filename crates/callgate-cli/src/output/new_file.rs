@@ -8,13 +8,15 @@
 //!   would keep the owner, but they write in place, so that readers see incomplete files; and results of root must not
 //!   be given to the owner of an earlier file.
 //! - Access control lists are not inherited; the default ones of the directory apply.
+//! - A recording is on the disk before it gets its name, and its name when writing it returns (fsync(2)): it may have
+//!   taken hours, and cannot be made again like other results.
 
 use std::collections::hash_map::RandomState;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Seek, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 
 use callgate_linux::error_text;
@@ -41,6 +43,11 @@ impl Visibility {
     /// The mode of a new file, before the umask.
     fn mode(self) -> Mode {
         Mode::from_raw_mode(if self == Visibility::OwnerOnly { 0o600 } else { 0o666 })
+    }
+
+    /// Whether a loss of power must not lose the file: recordings are those that only the owner may read.
+    fn is_durable(self) -> bool {
+        self == Visibility::OwnerOnly
     }
 
     /// The maximum mode that is inherited in a shared directory.
@@ -89,8 +96,38 @@ pub(crate) fn write_new_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = create(&directory, &name, Visibility::OwnerOnly.mode())?;
     let named = TemporaryName { directory: &directory, name };
     file.write_all(bytes)?;
+    sync(&file)?;
     named.keep();
-    Ok(())
+    sync_names(&directory)
+}
+
+/// Gives a file of a directory another name in it, also on the disk; an error if a file has that name.
+pub(crate) fn rename_file(directory: &Directory, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    // Not all file systems can check this themselves (RENAME_NOREPLACE). The caller has locked the directory.
+    if directory.stat(to)?.is_some() {
+        return Err(Errno::EXIST.into());
+    }
+    rustix::fs::renameat(directory, from, directory, to)?;
+    sync_names(directory)
+}
+
+/// Waits until the content of a file is on the disk.
+fn sync(file: impl AsFd) -> io::Result<()> {
+    match rustix::fs::fsync(file) {
+        // The file system has no disk.
+        Ok(()) | Err(Errno::INVAL) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Waits until the names in a directory are on the disk.
+fn sync_names(directory: &Directory) -> io::Result<()> {
+    match directory.open() {
+        Ok(opened) => sync(opened),
+        // A directory may be writable and not readable; then it cannot be synced.
+        Err(Errno::ACCESS) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Removes a file; follows the path with the same rules as writing.
@@ -240,9 +277,12 @@ impl Replacement {
                 self.hand_on(&old, &file)?;
             }
         }
+        if self.readers.is_durable() {
+            sync(&file)?;
+        }
         rustix::fs::renameat(&self.directory, &temporary, &self.directory, &self.name)?;
         self.temporary = None;
-        Ok(())
+        if self.readers.is_durable() { sync_names(&self.directory) } else { Ok(()) }
     }
 
     /// Gives the new file the permissions and the group of the one that it replaces.

@@ -22,7 +22,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, PROC_SUPER_MAGIC, Stat, flock,
+};
 use rustix::io::Errno;
 
 /// The maximum number of symbolic links in a path (path_resolution(7)).
@@ -46,11 +48,29 @@ impl Directory {
         }
     }
 
+    /// Locks a file in it, which is created if it is missing, until the descriptor is closed; `None` if somebody else has
+    /// locked it.
+    pub(crate) fn lock(&self, name: &str) -> io::Result<Option<OwnedFd>> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o600))?;
+        self.check(&rustix::fs::fstat(&file)?)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(file)),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Opens it again, to read its entries or to sync it: the descriptor here is only a place.
+    pub(super) fn open(&self) -> rustix::io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.fd, ".", flags, Mode::empty())
+    }
+
     /// The names of its entries.
     pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        for entry in Dir::new(rustix::fs::openat(&self.fd, ".", flags, Mode::empty())?)? {
+        for entry in Dir::new(self.open()?)? {
             names.push(OsString::from_vec(entry?.file_name().to_bytes().to_vec()));
         }
         Ok(names)

@@ -13,7 +13,7 @@ use callgate_trace::recording::Recording;
 use super::batch::{Batch, Parsed, Text};
 use super::files::RecordingOptions;
 use super::warnings::Warnings;
-use crate::report::{Failure, Result};
+use crate::report::{self, Failure, Result};
 use crate::source::Place;
 
 /// The largest recording in bytes.
@@ -49,7 +49,7 @@ pub(crate) fn read_each<P: AsRef<Path>>(
         skipped: 0,
     };
     for input in inputs {
-        for file in files(input.as_ref())? {
+        for file in files(input.as_ref(), !warned)? {
             stream.read(&Place::of_path(&file))?;
         }
     }
@@ -59,8 +59,8 @@ pub(crate) fn read_each<P: AsRef<Path>>(
 }
 
 /// The files of a directory, without hidden ones, parts of recordings that are being made, and messages of hooks;
-/// otherwise the path itself.
-fn files(path: &Path) -> Result<Vec<PathBuf>> {
+/// otherwise the path itself. `warns`: whether a warning says how many parts there are.
+fn files(path: &Path, warns: bool) -> Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
@@ -68,15 +68,27 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |error: std::io::Error| {
         about(format!("cannot read the directory: {}", callgate_linux::error_text(&error)))
     };
-    let mut files = Vec::new();
+    let (mut files, mut parts) = (Vec::new(), 0);
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
         let file = entry.map_err(unreadable)?.path();
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let is_other =
-            name.starts_with('.') || name.ends_with(".partial") || name.ends_with(".json.log");
-        if file.is_file() && !is_other {
+        if name.starts_with('.') || name.ends_with(".json.log") || !file.is_file() {
+            continue;
+        }
+        if name.ends_with(".partial") {
+            parts += 1;
+        } else {
             files.push(file);
         }
+    }
+    if parts > 0 && warns {
+        report::warn_about(
+            &path.display().to_string(),
+            format!(
+                "files of recordings that are not finished, which are not read (*.partial): {parts}"
+            ),
+            "they are being made, or their recorder was killed: then also give the files themselves",
+        );
     }
     if files.is_empty() {
         return Err(about("no recordings in this directory".to_owned())

@@ -104,11 +104,13 @@ impl Attached {
         mut parts: Parts<'_>,
         signals: &Signals,
     ) -> Outcome {
-        let start = Instant::now();
+        let (start, mut cut_from) = (Instant::now(), None);
         parts.attached(self.seeded.added);
         let watched = loop {
             let left = limit.map(|limit| limit.saturating_sub(start.elapsed()));
-            if left.is_some_and(|left| left.is_zero()) || signals.interrupted() {
+            let is_over = left.is_some_and(|left| left.is_zero());
+            if is_over || signals.interrupted() {
+                cut_from = limit.filter(|_| !is_over);
                 break Ok(false);
             }
             match self.has_ended() {
@@ -136,6 +138,9 @@ impl Attached {
             if self.living.begun(session).is_ok_and(|begun| begun == 0) {
                 notes.push(Note::NothingExecuted);
             }
+        }
+        if let (Some(limit), false) = (cut_from, self.target.is_starting()) {
+            notes.push(Note::CutShort { after: time, limit });
         }
         if self.others > 0 {
             notes.push(Note::RanBefore(self.others));
@@ -199,6 +204,7 @@ mod tests {
     use super::*;
     use crate::running::RunningProcess;
     use crate::save::Nowhere;
+    use crate::tally::MAX_THREADS;
 
     /// A process that makes no syscalls.
     fn busy_process() -> std::process::Child {
@@ -260,5 +266,38 @@ mod tests {
             assert!(!recorder.session.forget(&thread).unwrap());
             assert_eq!(ended(&recorder), expected);
         }
+    }
+
+    /// Both those that run when the recording starts, and those that are started later.
+    #[test]
+    #[ignore = "needs root: loads eBPF programs, and must run in the initial PID namespace"]
+    fn threads_without_room_are_counted() {
+        /// No thread has a larger number (`PID_MAX_LIMIT`).
+        const UNUSED: u32 = 1 << 22;
+        // Other recorders do not use these programs.
+        let mut recorder = Recorder::new(false).unwrap().with_own_programs().unwrap();
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "read line; (exit 3); :"]).stdin(std::process::Stdio::piped());
+        let mut starting = command.spawn().unwrap();
+        let thread = (starting.id() as i32).to_ne_bytes();
+        assert_eq!(recorder.session.adopt(&thread, 0).unwrap(), Adopted::New);
+        let unused = (UNUSED + 1..).map(|number| (number as i32).to_ne_bytes());
+        let filled =
+            unused.take_while(|one| recorder.session.adopt(one, 0).unwrap() == Adopted::New);
+        assert_eq!(filled.count() as u32, MAX_THREADS - 1);
+        drop(starting.stdin.take());
+        starting.wait().unwrap();
+        let child = busy_process();
+        let target = AttachTarget::Process(RunningProcess::find(child.id()).unwrap());
+        // The thread that has ended has made room for one.
+        let last = (UNUSED as i32).to_ne_bytes();
+        assert_eq!(recorder.session.adopt(&last, 0).unwrap(), Adopted::New);
+        let seeded = seed(&mut recorder.session, &target).ok().unwrap();
+        end(child);
+        assert_eq!((seeded.added, seeded.before.without_room), (0, 1));
+        let mut notes = Vec::new();
+        let tallies = recorder.finish(seeded.before, Ok(false), &Living::new(1), &mut notes);
+        assert_eq!(notes, [Note::WithoutRoom(2)]);
+        assert!(tallies.whole.lost >= 2, "{}", tallies.whole.lost);
     }
 }

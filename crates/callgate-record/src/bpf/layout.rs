@@ -83,8 +83,10 @@ pub(super) mod session {
     pub(in super::super) const MAX_PAIRS: i16 = 11;
     /// Syscalls that were counted without their executable, because there were too many counters.
     pub(in super::super) const UNSPLIT: i16 = 12;
+    /// Processes of the cgroup that did not join by their `execve`, because the map of threads had no room.
+    pub(in super::super) const UNJOINED: i16 = 13;
     /// The number of words.
-    pub(in super::super) const ALL: usize = 13;
+    pub(in super::super) const ALL: usize = 14;
 }
 
 /// Descriptors of the maps.

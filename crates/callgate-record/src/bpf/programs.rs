@@ -322,7 +322,7 @@ fn join_by_cgroup(asm: &mut Asm, maps: Maps, offsets: Offsets, none: Label) {
     insert_thread(asm, maps, state::JOINS);
     asm.jump_if(Cond::Eq, R0, 0, joined);
     // It was not counted as a thread, so it is not an unseen one.
-    increment(asm, maps, session::LOST);
+    increment(asm, maps, session::UNJOINED);
     asm.jump(none);
     asm.here(joined);
 }

@@ -173,6 +173,9 @@ impl Recorder {
         if living.unseen_ends > 0 {
             notes.push(Note::UnseenEnds(living.unseen_ends as usize));
         }
+        if counted.without_room > 0 {
+            notes.push(Note::WithoutRoom(counted.without_room));
+        }
         if counted.denied > 0 {
             // A syscall whose start was missed counts as denied, so the number is uncertain.
             let exactly = (counted.whole.lost == 0).then_some(counted.denied);
@@ -272,8 +275,10 @@ impl Recorder {
     fn read_words(&self, tallies: &mut Tallies) -> io::Result<()> {
         let (words, misses) = (self.session.words()?, self.session.misses()?);
         let word = |word: i16| words[word as usize];
-        // At least one syscall of each thread that was not seen is missing.
-        let lost = [word(session::LOST), word(session::UNSEEN), misses];
+        let without_room = word(session::UNSEEN).saturating_add(word(session::UNJOINED));
+        tallies.without_room = tallies.without_room.saturating_add(without_room);
+        // At least one syscall of each of these threads is missing.
+        let lost = [word(session::LOST), without_room, misses];
         tallies.whole.lost = lost.into_iter().fold(tallies.whole.lost, u64::saturating_add);
         tallies.unsplit = word(session::UNSPLIT);
         tallies.denied += word(session::DENIED);

@@ -111,7 +111,8 @@ pub(super) fn seed(session: &mut Session, target: &AttachTarget) -> Result<Seede
         }
     }
     // Of each of these threads, at least one syscall is missing; of a list that never ends, too.
-    tallies.whole.lost = without_room.len() as u64 + u64::from(quiet < QUIET);
+    tallies.without_room = without_room.len() as u64;
+    tallies.whole.lost = tallies.without_room + u64::from(quiet < QUIET);
     let processes: BTreeSet<u32> = added.iter().map(|(thread, _)| thread.process).collect();
     let added = added.len() as u64;
     (tallies.processes, tallies.threads) = (processes.len() as u64, added + passed);

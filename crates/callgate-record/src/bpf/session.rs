@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 
 use super::kernel::{self, Form, Map, processors};
 use super::layout::{EXECUTABLE_KEY, OTHERS, PATH_BYTES, session, state};
-use super::set::{MAX_NAMED, MAX_THREADS, Plan, SYSCALLS, Set};
-use crate::tally::{MAX_EXECUTABLES, MAX_SYSCALLS};
+use super::set::{MAX_NAMED, Plan, SYSCALLS, Set};
+use crate::tally::{MAX_EXECUTABLES, MAX_SYSCALLS, MAX_THREADS};
 
 /// The entries of a recorder in a set; removed when dropped.
 pub(super) struct Session {

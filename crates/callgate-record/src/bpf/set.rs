@@ -30,10 +30,7 @@ use super::layout::{
     THREAD_WORDS, session,
 };
 use super::programs;
-use crate::tally::{MAX_EXECUTABLES, MAX_SYSCALLS};
-
-/// How many threads can be recorded at a time.
-pub(super) const MAX_THREADS: u32 = 1 << 16;
+use crate::tally::{MAX_EXECUTABLES, MAX_SYSCALLS, MAX_THREADS};
 
 /// How many sessions a set can have, including those of recorders that were killed.
 const MAX_SESSIONS: u32 = 64;

@@ -94,8 +94,8 @@
 //!
 //! | `effect` | effect on the recording | `id` |
 //! |---|---|---|
-//! | `incomplete` | syscalls are missing | `lost-calls`, `cut-off`, `unrecorded-threads`, `left-running`, `recorder-failed`, `counters-unreadable`, `lost-records`, `unread-denials` |
-//! | `excerpt` | a part of the run was recorded, as intended | `attached`, `stopped`, `ran-before`, `nothing-executed`, `unread-waits` |
+//! | `incomplete` | syscalls are missing | `lost-calls`, `cut-off`, `unrecorded-threads`, `left-running`, `without-room`, `recorder-failed`, `counters-unreadable`, `lost-records`, `unread-denials` |
+//! | `excerpt` | a part of the run was recorded, as intended | `attached`, `cut-short`, `stopped`, `ran-before`, `nothing-executed`, `unread-waits` |
 //! | `altered` | the program ran differently than without a recorder | `without-privileges`, `ptrace-refused`, `listener-refused`, `ended-by-recorder`, `unseen-ends`, `unknown-status` |
 //! | `excess` | syscalls are included that were denied | `denied-calls` |
 //!

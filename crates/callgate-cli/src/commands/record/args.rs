@@ -61,8 +61,11 @@ into DIR/POD_NAMESPACE_CONTAINER-ID.json, with the labels node (the name of the
 machine, unless --label node=NAME is given), namespace, pod and container. It
 looks for new containers every second, in the names of kubelet's links in
 /var/log/containers; a container that has a recording in DIR is not recorded
-again. Their eBPF programs are shared, and each container takes about 1 MB of
-kernel memory per processor.
+again. A recording that ended early, because a signal arrived before the time of
+--for or the recorder was killed, gets a name that ends in .1.json (.2.json, …),
+and the container is recorded again. DIR has one recorder at a time and at most
+10,000 recordings. Their eBPF programs are shared, and each container takes about
+1 MB of kernel memory per processor.
 
 With --split, each executable also gets a recording of its own, for programs
 that start others which need other profiles, such as a login server and its

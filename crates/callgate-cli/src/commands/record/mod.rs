@@ -10,6 +10,7 @@ mod identity;
 mod label;
 mod merge;
 mod node;
+mod node_directory;
 mod oci_hook;
 mod pods;
 mod report_text;

@@ -2,8 +2,9 @@
 //!
 //! Containers are found by kubelet's links to their logs ([`super::pods`]), and their processes by the ID in the name of a
 //! cgroup, so neither kubelet nor the runtime is asked. Each container is recorded in a thread, with one set of eBPF
-//! programs for all. A container with a recording in `DIR`, also of an earlier run of this command, is not recorded again:
-//! a container that is restarted has another ID.
+//! programs for all. A container with a recording in `DIR` ([`super::node_directory`]), also of an earlier run of this
+//! command, is not recorded again: a container that is restarted has another ID. A recording that a signal ends before the
+//! time of `--for` does not count.
 //!
 //! Limits: kubelet makes a link after the container has started, so the first moments are missing. If a recording is moved
 //! away while its container runs, the container is recorded again.
@@ -15,19 +16,19 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use callgate_linux::error_text;
-use callgate_record::{AttachTarget, Cgroup, Recorders};
+use callgate_record::{AttachTarget, Cgroup, Note, Recorders};
 use callgate_trace::recording::MAX_LABELS;
 
 use super::args::RecordArgs;
 use super::attach::check_method;
 use super::label::Label;
+use super::node_directory::{MAX_FILES, NodeDirectory};
 use super::pods::{LinkName, PodContainer, PodPattern};
-use super::saving::{Destination, Saving, beside};
+use super::saving::{Destination, Saving};
 use super::warnings::warn_about;
 use super::words::RecordedWords;
-use crate::output::Directory;
 use crate::report::{self, Failure, Result};
-use crate::text::{counted, printable};
+use crate::text::{counted, grouped, printable};
 
 /// How often new containers are looked for.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -51,7 +52,7 @@ pub(super) fn run(args: &RecordArgs, directory: &Path) -> Result<u8> {
     ));
     thread::scope(|scope| {
         let mut known: BTreeMap<String, State<'_>> = BTreeMap::new();
-        let (mut cut, mut was_full, mut was_readable) = (BTreeSet::new(), false, true);
+        let (mut cut, mut last_limit, mut was_readable) = (BTreeSet::new(), None, true);
         while !recorders.are_ended() {
             let wanted = match node.wanted(&mut cut) {
                 Ok(wanted) => wanted,
@@ -73,27 +74,33 @@ pub(super) fn run(args: &RecordArgs, directory: &Path) -> Result<u8> {
                 if known.get(&id).is_some_and(|state| !state.is_due()) {
                     continue;
                 }
-                if running >= node.most {
-                    waiting.get_or_insert(container);
-                    continue;
+                if let Some(limit) = node.limit(running) {
+                    waiting = Some((container, limit));
+                    break;
                 }
                 let state = node.start(container, scope, &recorders);
                 running += usize::from(state.is_running());
                 known.insert(id, state);
             }
-            if let (Some(container), false) = (&waiting, was_full) {
-                let most = counted(node.most as u64, "container");
-                report::warn(
-                    format!("{container} waits: the limit of {most} at a time is reached"),
-                    "--most N sets the limit; each container takes about 1 MB per processor",
-                );
+            let limit = waiting.as_ref().map(|(_, limit)| *limit);
+            if let (Some((container, limit)), true) = (waiting, limit != last_limit) {
+                node.warn_of_limit(&container, limit);
             }
-            was_full = waiting.is_some();
+            last_limit = limit;
             recorders.wait(PAUSE);
         }
         // Those that are left write what is recorded, and the scope waits for them.
         Ok(0)
     })
+}
+
+/// Why a container is not recorded yet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    /// As many are recorded at the same time as may be.
+    Running,
+    /// The directory has as many recordings as it may have.
+    Files,
 }
 
 /// What is known about a container.
@@ -143,7 +150,7 @@ impl State<'_> {
 /// What is recorded, and where it is written.
 struct Node {
     logs: PathBuf,
-    directory: PathBuf,
+    directory: NodeDirectory,
     patterns: Vec<PodPattern>,
     labels: Vec<Label>,
     time: Option<Duration>,
@@ -167,17 +174,9 @@ impl Node {
             ))
             .help("give fewer labels"));
         }
-        Directory::create_all(directory).map_err(|why| {
-            let why = error_text(&why);
-            Failure::about(
-                directory.display().to_string(),
-                format!("the directory cannot be created: {why}"),
-            )
-            .help("name a directory in one that is writable")
-        })?;
         let node = Node {
             logs: args.logs.clone(),
-            directory: directory.to_owned(),
+            directory: NodeDirectory::open(directory)?,
             patterns: args.pods.clone(),
             labels,
             time: args.time,
@@ -185,7 +184,38 @@ impl Node {
         };
         // An error at the start, and not for each container.
         node.wanted(&mut BTreeSet::new())?;
+        node.directory.keep_parts();
         Ok(node)
+    }
+
+    /// The limit that does not permit another recording, if so many are being made.
+    fn limit(&self, running: usize) -> Option<Limit> {
+        if running >= self.most {
+            Some(Limit::Running)
+        } else {
+            self.directory.is_full(running).then_some(Limit::Files)
+        }
+    }
+
+    fn warn_of_limit(&self, container: &PodContainer, limit: Limit) {
+        match limit {
+            Limit::Running => {
+                let most = counted(self.most as u64, "container");
+                report::warn(
+                    format!("{container} waits: the limit of {most} at a time is reached"),
+                    "--most N sets the limit; each container takes about 1 MB per processor",
+                );
+            }
+            Limit::Files => report::warn_about(
+                &self.directory.path().display().to_string(),
+                format!(
+                    "{container} is not recorded, because the directory has {} recordings with those that are being \
+                     made, the limit",
+                    grouped(MAX_FILES as u64)
+                ),
+                "merge them (callgate record merge DIR), and remove those of containers that have ended",
+            ),
+        }
     }
 
     /// The containers that match and are not recorded yet, by their IDs. Warns about links without an ID that are not among
@@ -203,7 +233,7 @@ impl Node {
             match name.to_str().and_then(LinkName::parse) {
                 Some(LinkName::Container(one))
                     if self.patterns.iter().any(|pattern| pattern.selects(&one))
-                        && !self.file(&one).exists() =>
+                        && !self.directory.file(&one).exists() =>
                 {
                     wanted.insert(one.id.clone(), one);
                 }
@@ -222,11 +252,6 @@ impl Node {
             }
         }
         Ok(wanted)
-    }
-
-    /// The recording of a container.
-    fn file(&self, container: &PodContainer) -> PathBuf {
-        self.directory.join(container.file_stem() + ".json")
     }
 
     /// The processes of a container; the error is what becomes of it instead.
@@ -272,8 +297,8 @@ impl Node {
         container: &PodContainer,
     ) -> Ended {
         let name = container.to_string();
-        let path = self.file(container);
-        keep_part(&path);
+        let mut path = self.directory.file(container);
+        self.directory.keep_part(container);
         let recorded = Destination::prepare(Some(&path)).and_then(|destination| {
             let values = [&container.namespace, &container.pod, &container.container];
             let own = OWN_LABELS.into_iter().zip(values);
@@ -293,6 +318,9 @@ impl Node {
             Ok(None) => Ended::Done,
             Ok(Some(recorded)) => {
                 warn_about(&recorded, true, Some(&name));
+                if recorded.notes.iter().any(|note| matches!(note, Note::CutShort { .. })) {
+                    path = self.directory.keep_cut(container);
+                }
                 report::note(&format!(
                     "callgate: {name}: {}, {} different, in {} s, written to {}\n",
                     counted(recorded.recording.total(), "syscall"),
@@ -313,46 +341,9 @@ impl Node {
     }
 }
 
-/// Gives another name to a part that a killed recorder left, which a new recording of the container would replace.
-fn keep_part(path: &Path) {
-    /// A container is rarely recorded by as many recorders that are killed.
-    const MOST: u32 = 100;
-    let part = beside(path);
-    if !part.exists() {
-        return;
-    }
-    let names = (1..MOST).map(|number| path.with_extension(format!("{number}.json.partial")));
-    if let Some(free) = names.into_iter().find(|name| !name.exists()) {
-        // Otherwise the part is replaced by a longer one.
-        let _ = std::fs::rename(part, free);
-    }
-}
-
 /// The name of this machine, if it may be the value of a label.
 fn host_name() -> Option<String> {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
     let name = name.trim();
     (!name.is_empty() && !name.chars().any(char::is_control)).then(|| name.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_of_killed_recorders_are_kept() {
-        let directory = std::env::temp_dir().join(format!("callgate-node-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let path = directory.join("a.b-1.json");
-        keep_part(&path);
-        for text in ["first", "second"] {
-            std::fs::write(beside(&path), text).unwrap();
-            keep_part(&path);
-        }
-        let text = |name: &str| std::fs::read_to_string(directory.join(name)).unwrap();
-        let texts = ["a.b-1.1.json.partial", "a.b-1.2.json.partial"].map(text);
-        assert_eq!(texts, ["first", "second"]);
-        assert!(!beside(&path).exists());
-        std::fs::remove_dir_all(&directory).unwrap();
-    }
 }

@@ -49,11 +49,7 @@ impl LinkName {
         }
         let (pod, namespace) = (pod.to_owned(), namespace.to_owned());
         let rest = parts.next().filter(|_| parts.next().is_none())?;
-        let whole = rest.rsplit_once('-').filter(|(container, id)| {
-            is_name(container)
-                && id.len() == DIGITS
-                && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-        });
+        let whole = rest.rsplit_once('-').filter(|(container, id)| is_name(container) && is_id(id));
         match whole {
             Some((container, id)) => {
                 let (container, id) = (container.to_owned(), id.to_owned());
@@ -75,6 +71,11 @@ impl PodContainer {
         name.truncate(MOST);
         format!("{name}-{id}")
     }
+
+    /// Whether a text may be a [`file_stem`](PodContainer::file_stem).
+    pub(super) fn is_file_stem(text: &str) -> bool {
+        text.rsplit_once('-').is_some_and(|(name, id)| name.contains('_') && is_id(id))
+    }
 }
 
 impl fmt::Display for PodContainer {
@@ -82,6 +83,11 @@ impl fmt::Display for PodContainer {
         let PodContainer { namespace, pod, container, .. } = self;
         write!(f, "{namespace}/{pod}/{container}")
     }
+}
+
+/// Whether this may be the ID of a container.
+fn is_id(text: &str) -> bool {
+    text.len() == DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Whether this may be the name of a pod, a namespace or a container: it becomes a part of file names.
@@ -202,6 +208,7 @@ mod tests {
         let one = container("default", &"p".repeat(170), "app");
         let stem = one.file_stem();
         assert!(stem.ends_with(&format!("p-{}", one.id)) && stem.len() == 225, "{stem}");
+        assert!(PodContainer::is_file_stem(&stem) && !PodContainer::is_file_stem(&one.id));
         let stem = container("default", "web", "app").file_stem();
         assert_eq!(stem, format!("web_default_app-{}", "3f".repeat(32)));
     }
