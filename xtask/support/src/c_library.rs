@@ -14,6 +14,8 @@ pub struct Library {
     pub cargo_name: &'static str,
     /// What linkers of other programs write in them, such as `libseccomp.so.2`.
     pub soname: &'static str,
+    /// The profile of Cargo: `library`, or `command` where size matters more than the time of all functions.
+    profile: &'static str,
     /// A linker script of the package that orders its functions.
     order: Option<&'static str>,
 }
@@ -23,6 +25,7 @@ pub const LIBSECCOMP: Library = Library {
     package: "callgate-seccomp",
     cargo_name: "seccomp",
     soname: "libseccomp.so.2",
+    profile: "library",
     order: Some("order.ld"),
 };
 
@@ -31,6 +34,7 @@ pub const LIBCALLGATE: Library = Library {
     package: "callgate-c",
     cargo_name: "callgate_c",
     soname: "libcallgate.so.0",
+    profile: "command",
     order: None,
 };
 
@@ -43,7 +47,7 @@ pub struct Built {
     pub archive: PathBuf,
 }
 
-/// Builds a library with the profile `library`, for this machine or another target. `flags` for rustc replace those of the
+/// Builds a library, for this machine or another target. `flags` for rustc replace those of the
 /// environment unless there are none.
 ///
 /// The crate types are given here because Cargo ignores `lto` if one of them is `rlib`. Without it, the archive would define
@@ -58,7 +62,7 @@ pub fn build(library: &Library, target: Option<&str>, flags: &[String]) -> Resul
     cargo
         .current_dir(&root)
         .args(["rustc", "--locked", "--package", library.package, "--lib"])
-        .args(["--profile", "library", "--crate-type", "cdylib,staticlib", "--target-dir"])
+        .args(["--profile", library.profile, "--crate-type", "cdylib,staticlib", "--target-dir"])
         .arg(&output);
     if let Some(target) = target {
         cargo.args(["--target", target]);
@@ -74,7 +78,7 @@ pub fn build(library: &Library, target: Option<&str>, flags: &[String]) -> Resul
     if !status.success() {
         return Err(format!("cargo rustc --package {}: {status}", library.package));
     }
-    output.push("library");
+    output.push(library.profile);
     let file = |extension| output.join(format!("lib{}.{extension}", library.cargo_name));
     Ok(Built { shared: file("so"), archive: file("a") })
 }
