@@ -42,6 +42,7 @@ pub mod interrupt;
 pub mod json;
 mod measure;
 pub mod page;
+mod pieces;
 pub mod raw;
 pub mod report;
 pub mod samples;

@@ -13,6 +13,7 @@ use callgate_linux::{Worker, error_text};
 
 use crate::body::{Body, ReadyBody, WorkError};
 use crate::cold::{Clutter, Cold};
+use crate::pieces::Pieces;
 use crate::subject::Subject;
 use crate::{interrupt, raw};
 
@@ -161,6 +162,7 @@ fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU3
         words[WHY].store(why.raw_os_error().unwrap_or(0) as u32, Ordering::Release);
         return REFUSED;
     }
+    let mut pieces = Pieces::with_capacity(batches.iterations);
     let mut times = words.iter().skip(TIMES);
     for (number, mut body) in bodies.into_iter().enumerate() {
         words[PLACE].store(number as u32, Ordering::Release);
@@ -170,7 +172,9 @@ fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU3
             }
             return state_of(&error);
         }
-        if let Err(state) = measure_body(&body, batches, clutter.as_ref(), times.by_ref()) {
+        if let Err(state) =
+            measure_body(&body, batches, clutter.as_ref(), &mut pieces, times.by_ref())
+        {
             return state;
         }
     }
@@ -190,15 +194,24 @@ fn measure_body<'w>(
     body: &ReadyBody,
     batches: &Batches,
     clutter: Option<&Clutter>,
+    pieces: &mut Pieces,
     slots: impl Iterator<Item = &'w AtomicU32>,
 ) -> Result<(), u32> {
-    let run = |iterations| body.run(iterations, clutter).map_err(|error| state_of(&error));
+    let mut run = |iterations| body.run(iterations, clutter).map_err(|error| state_of(&error));
     if batches.warm_up > 0 {
         run(batches.warm_up)?;
     }
+    // Iterations with cold caches differ too much for a piece to show that it was interrupted. Threads measure CPU time.
+    let is_whole = clutter.is_some() || body.has_threads();
+    if !is_whole {
+        pieces.choose(batches.iterations, &mut run)?;
+    }
     for slot in slots.take(batches.count as usize) {
-        let time = u32::try_from(run(batches.iterations)?).map_err(|_| TOO_SLOW)?;
-        slot.store(time, Ordering::Release);
+        let time = match is_whole {
+            true => run(batches.iterations)?,
+            false => pieces.batch(batches.iterations, &mut run)?,
+        };
+        slot.store(u32::try_from(time).map_err(|_| TOO_SLOW)?, Ordering::Release);
     }
     Ok(())
 }
