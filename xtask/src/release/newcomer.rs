@@ -12,16 +12,18 @@ use super::context::{Context, Machine};
 use super::documents::{Example, expect, fenced, installation, named};
 use super::root::{self, Root};
 
-/// How the commands of README.md begin that are tried.
-pub(super) const INSTALLATIONS: [&str; 7] = [
-    "apt install ./callgate_",
-    "tar xf callgate-",
-    "pip install callgate",
-    "go get ",
-    "npm install callgate",
-    "apt install ./libcallgate-dev_",
-    "apt install ./libseccomp2-callgate_",
-];
+/// How the commands of README.md begin.
+const COMMAND_PACKAGE: &str = "apt install ./callgate_";
+const COMMAND_ARCHIVE: &str = "tar xf callgate-";
+const WHEEL: &str = "pip install callgate";
+const GO: &str = "go get ";
+const NPM: &str = "npm install callgate";
+const C: &str = "apt install ./libcallgate-dev_";
+const DROP_IN: &str = "apt install ./libseccomp2-callgate_";
+
+#[cfg(test)]
+pub(super) const INSTALLATIONS: [&str; 7] =
+    [COMMAND_PACKAGE, COMMAND_ARCHIVE, WHEEL, GO, NPM, C, DROP_IN];
 
 /// The programs with which a newcomer works: compilers, and a program that uses libseccomp.
 const PROGRAMS: &str =
@@ -158,7 +160,7 @@ impl Newcomer<'_> {
     }
 
     fn command_package(&self) -> Result<()> {
-        let packages = self.apt("command", "apt install ./callgate_")?;
+        let packages = self.apt("command", COMMAND_PACKAGE)?;
         self.first_example("PATH=$PATH")?;
         self.purge(&packages)?;
         match self.user("", "command -v callgate") {
@@ -169,7 +171,7 @@ impl Newcomer<'_> {
 
     fn command_archive(&self) -> Result<()> {
         let unpack =
-            self.readme("tar xf callgate-")?.replacen("xf ", &format!("xf {RELEASE}/command/"), 1);
+            self.readme(COMMAND_ARCHIVE)?.replacen("xf ", &format!("xf {RELEASE}/command/"), 1);
         self.user("archive", &unpack)?;
         self.first_example("PATH=$(echo /home/user/archive/callgate-*):$PATH")
     }
@@ -187,7 +189,7 @@ impl Newcomer<'_> {
         let example = self.block("bindings/python/README.md", "pycon")?;
         self.file("python", "example.txt", &example)?;
         // Of the files for several machines and C libraries, pip chooses.
-        let install = self.readme("pip install callgate")?.replacen(
+        let install = self.readme(WHEEL)?.replacen(
             "install",
             &format!("install --quiet --no-index --find-links {RELEASE}/python"),
             1,
@@ -206,11 +208,8 @@ impl Newcomer<'_> {
         let example = self.block("bindings/js/README.md", "js")?;
         self.file("npm", "example.mjs", &example)?;
         let file = format!("{RELEASE}/npm/callgate-{}.tgz", self.context.version);
-        let install = self.readme("npm install callgate")?.replacen(
-            " callgate",
-            &format!(" --silent --offline {file}"),
-            1,
-        );
+        let install =
+            self.readme(NPM)?.replacen(" callgate", &format!(" --silent --offline {file}"), 1);
         let npm = "node /usr/local/lib/node_modules/npm/bin/npm-cli.js";
         let install = install.replacen("npm", npm, 1);
         let printed =
@@ -225,7 +224,7 @@ impl Newcomer<'_> {
     fn go(&self) -> Result<()> {
         let example = self.block("bindings/go/README.md", "go")?;
         self.file("go", "main.go", &example)?;
-        let get = self.readme("go get ")?;
+        let get = self.readme(GO)?;
         // Modules of others are from the proxy of this system.
         let proxy = format!(
             "GOPROXY=file://{RELEASE}/go,file:///modules GOSUMDB=off GOTOOLCHAIN=local GOFLAGS=-modcacherw"
@@ -248,7 +247,7 @@ impl Newcomer<'_> {
                 named(&document, name).ok_or_else(|| format!("docs/c.md: has no block {name}"))?;
             self.file("c", name, &text)?;
         }
-        let packages = self.apt("c", "apt install ./libcallgate-dev_")?;
+        let packages = self.apt("c", C)?;
         let build = "gcc sandbox.c $(pkg-config --cflags --libs callgate) -o sandbox && ./sandbox";
         expect("the example of docs/c.md", &self.user("c", build)?, "this is allowed\n")?;
         self.purge(&packages)
@@ -259,7 +258,7 @@ impl Newcomer<'_> {
         let library = format!("readlink -f {libdir}/libseccomp.so.2");
         let (before, page) = (self.user("", &library)?, self.user("", "man ls")?);
         let ours = format!("{libdir}/callgate/libseccomp.so.2");
-        let mut packages = self.apt("drop-in", "apt install ./libseccomp2-callgate_")?;
+        let mut packages = self.apt("drop-in", DROP_IN)?;
         let ldd = format!("LD_LIBRARY_PATH={libdir}/callgate ldd /usr/bin/man");
         if !self.user("", &ldd)?.contains(&ours) {
             return Err(format!("{ldd}: does not find {ours}"));

@@ -1,7 +1,9 @@
 //! Builds wheels and the source distribution.
 
+use std::fs;
+
 use callgate_tasks::Result;
-use callgate_tasks::files::{make, remove, write};
+use callgate_tasks::files::{make, write};
 
 use super::super::context::{Context, execute};
 use super::super::notices::{THIRD_PARTY, notices};
@@ -38,8 +40,9 @@ pub(in crate::release) fn build(context: &Context) -> Result<Vec<Artefact>> {
         maturin.env("CARGO_ENCODED_RUSTFLAGS", remap(&context.root)?.join("\u{1f}"));
         write(&third_party, notices(context, "bindings/python", &wheel.target())?)?;
         let built = execute(&mut maturin);
-        remove(&third_party)?;
+        let removed = fs::remove_file(&third_party);
         built?;
+        removed.map_err(|error| format!("{}: {error}", third_party.display()))?;
         artefacts.push(Artefact {
             path: context.relative(&wheel.path(context))?,
             what: wheel.what().to_owned(),
