@@ -116,7 +116,7 @@ func kernelError(errno unix.Errno, how installation, instructions int) *InstallE
 			"install fewer filters, or merge them into one; `grep Seccomp_filters /proc/self/status` counts them")
 	case unix.ENOSYS:
 		return because(ReasonNoSeccomp, "this kernel lacks seccomp(2), or a sandbox denies it",
-			"use Linux 3.17 or later with CONFIG_SECCOMP_FILTER")
+			"use Linux 3.17 or later with CONFIG_SECCOMP_FILTER, or only ThisThread, which prctl(2) does as well")
 	case unix.EINVAL:
 		if !knowsFlags(0) {
 			return because(ReasonNoSeccomp, "this kernel has no seccomp filters",

@@ -207,6 +207,11 @@ func (p *Program) install(how installation) (int, error) {
 	}
 	result, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, how.flags,
 		uintptr(unsafe.Pointer(&program)))
+	// Before Linux 3.17, and where a filter hides seccomp(2).
+	if errno == unix.ENOSYS && how.flags == 0 {
+		result, _, errno = unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER,
+			uintptr(unsafe.Pointer(&program)), 0, 0, 0)
+	}
 	runtime.KeepAlive(filters)
 	hasListener := how.flags&unix.SECCOMP_FILTER_FLAG_NEW_LISTENER != 0
 	isRefused := errno != 0 || result != 0 && !hasListener

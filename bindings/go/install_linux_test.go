@@ -212,6 +212,26 @@ func TestInstallWithoutNoNewPrivs(t *testing.T) {
 	}
 }
 
+func TestPrctlInstallsWhereSeccompIsUnknown(t *testing.T) {
+	if !inChild(t) {
+		return
+	}
+	if err := compile(t, "ERRNO(38) { seccomp } DEFAULT ALLOW").Install(ThisThread()); err != nil {
+		t.Fatal(err)
+	}
+	program := compile(t, denyGetppid)
+	// prctl(2) has no TSYNC.
+	if err := program.Install(); reason(t, err).Reason != ReasonNoSeccomp || !errors.Is(err, unix.ENOSYS) {
+		t.Errorf("%v", err)
+	}
+	if err := program.Install(ThisThread()); err != nil {
+		t.Fatal(err)
+	}
+	if errno := getppid(); errno != unix.EXDEV {
+		t.Errorf("%v", errno)
+	}
+}
+
 func TestInstallRefusesAFilterThatNotifies(t *testing.T) {
 	if !inChild(t) {
 		return

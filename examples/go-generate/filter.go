@@ -120,6 +120,11 @@ func installSandboxWith(flags uintptr, noNewPrivs bool, controller_fd uint32) er
 	program := unix.SockFprog{Len: uint16(len(insns)), Filter: &insns[0]}
 	result, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags,
 		uintptr(unsafe.Pointer(&program)))
+	// Before Linux 3.17, and where a filter hides seccomp(2).
+	if errno == unix.ENOSYS && flags == 0 {
+		result, _, errno = unix.Syscall6(unix.SYS_PRCTL, unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER,
+			uintptr(unsafe.Pointer(&program)), 0, 0, 0)
+	}
 	if errno != 0 {
 		return errno
 	}

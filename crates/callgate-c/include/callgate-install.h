@@ -84,7 +84,8 @@ static inline int callgate_may_notify(const struct sock_fprog *program)
  *		the program never notifies, and `listener` is not NULL
  *	EACCES	`no_new_privs` is 0, and the thread has no CAP_SYS_ADMIN
  *	EBUSY	another filter of the thread has a listener
- *	ENOSYS	the kernel is older than 3.17
+ *	ENOSYS	the kernel is older than 3.17, and there are flags or a listener; without,
+ *		prctl(2) installs the program
  *	ENOMEM	the filters of the thread are too long together
  *	ESRCH	TSYNC: a thread has filters of its own; no thread got this one
  */
@@ -113,6 +114,9 @@ static inline int callgate_install_array_with(const struct sock_fprog *program, 
 	if (no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) != 0)
 		return -1;
 	result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
+	/* Before Linux 3.17, and where a filter hides seccomp(2). */
+	if (result < 0 && errno == ENOSYS && flags == 0)
+		result = prctl(PR_SET_SECCOMP, (unsigned long)SECCOMP_MODE_FILTER, program, 0UL, 0UL);
 	if (result >= 0 && listener) {
 		*listener = (int)result;
 		return 0;

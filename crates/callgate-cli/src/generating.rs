@@ -2,13 +2,14 @@
 
 use std::ffi::{OsStr, OsString};
 
-use callgate::Arch;
 use callgate::compile::Options;
 use callgate::sets::Operation;
+use callgate::{Arch, Program, Unsupported};
+use callgate_bpf::FilterFlags;
 
-use crate::emit::EmitOptions;
+use crate::emit::{EmitOptions, Generated};
 use crate::options::{CompileOptions, PROMPT, SourceOptions};
-use crate::report::Result;
+use crate::report::{self, Failure, Result};
 use crate::source::{Combination, Filter, Source};
 
 /// How a program is written, how sources are read, and how they are compiled.
@@ -27,7 +28,7 @@ pub(crate) struct GeneratingOptions {
 impl GeneratingOptions {
     /// Reads a source as one filter. Prints warnings.
     pub(crate) fn read(&self, source: &OsStr) -> Result<Filter> {
-        Source::parse(source)?.read_to_compile(&self.reading)
+        Source::parse(source)?.read_to_compile(&self.reading.for_kernel())
     }
 
     /// Reads the operands of an operation. Prints warnings.
@@ -36,12 +37,31 @@ impl GeneratingOptions {
         operation: Operation,
         operands: &[OsString],
     ) -> Result<Combination> {
-        Source::combine(operation, operands, &self.reading)
+        Source::combine(operation, operands, &self.reading.for_kernel())
     }
 
     /// Reads the filters of all sources, the oldest first. Prints warnings.
     pub(crate) fn read_all(&self, sources: &[OsString]) -> Result<Vec<Filter>> {
-        Source::read_all(&parse(sources)?, &self.reading)
+        Source::read_all(&parse(sources)?, &self.reading.for_kernel())
+    }
+
+    /// Writes a program and its figures, if the kernel of --kernel can execute it.
+    pub(crate) fn deliver(&self, generated: Generated<'_>) -> Result<u8> {
+        self.check_kernel(generated.program, generated.flags)?;
+        self.emitting.deliver(generated)
+    }
+
+    /// Warns about what the kernel of --kernel does otherwise than a program says; an error if it then kills what the program
+    /// does not.
+    pub(crate) fn check_kernel(&self, program: &Program, flags: FilterFlags) -> Result<()> {
+        let Some(kernel) = self.reading.given_kernel() else { return Ok(()) };
+        for one in Unsupported::of_program(program.insns(), flags, kernel) {
+            if one.breaks() {
+                return Err(Failure::new(one.to_string()).help(one.help()));
+            }
+            report::warn(one.to_string(), one.help());
+        }
+        Ok(())
     }
 
     /// The options of the compiler for these architectures.

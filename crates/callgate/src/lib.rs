@@ -79,6 +79,7 @@ pub mod explain;
 mod explained_filter;
 mod filter;
 pub mod fuzz;
+mod kernel_support;
 #[cfg(feature = "sources")]
 pub mod lint;
 #[cfg(feature = "sources")]
@@ -101,6 +102,7 @@ pub use filter::{
     Arches, Arg, ArgRef, ArgValue, Comparand, Expr, Filter, FilterBuilder, RuleError,
     RuleErrorKind, Syscall, Var, arg, instruction_pointer, var,
 };
+pub use kernel_support::Unsupported;
 pub use listener::needs_listener;
 pub use optimize::optimize;
 pub use stack::merge;

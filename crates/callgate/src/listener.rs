@@ -20,21 +20,24 @@ use callgate_core::{Action, Endian, Insn, LongProgram, Op, Verdict};
 /// ```
 pub fn needs_listener(program: &[Insn]) -> bool {
     let has_constant = program.iter().any(|insn| insn.op == Op::RetK && notifies(Verdict(insn.k)));
-    has_constant || program.iter().any(|insn| insn.op == Op::RetA) && may_compute(program)
+    has_constant || computed_verdicts(program).is_none_or(|all| all.into_iter().any(notifies))
 }
 
 fn notifies(verdict: Verdict) -> bool {
     matches!(verdict.action(), Action::UserNotif(_))
 }
 
-fn may_compute(program: &[Insn]) -> bool {
-    let Ok(program) = LongProgram::new(program.to_vec()) else { return true };
+/// All verdicts of a program, also those that it computes; none if it returns only constants, and `None` if they are too hard to
+/// find.
+pub(crate) fn computed_verdicts(program: &[Insn]) -> Option<Vec<Verdict>> {
+    if !program.iter().any(|insn| insn.op == Op::RetA) {
+        return Some(Vec::new());
+    }
+    let program = LongProgram::new(program.to_vec()).ok()?;
     let mut store = Store::new(Budget::default());
     // The byte order swaps the halves of arguments, which have the same values.
-    match store.program(&program, Endian::Little) {
-        Ok(func) => store.verdicts(func).into_iter().any(notifies),
-        Err(_) => true,
-    }
+    let func = store.program(&program, Endian::Little).ok()?;
+    Some(store.verdicts(func))
 }
 
 #[cfg(test)]

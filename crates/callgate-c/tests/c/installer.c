@@ -193,6 +193,38 @@ static void listeners_answer(int (*install)(void))
 	CHECK(WEXITSTATUS(status) == 0);
 }
 
+/* In a child process whose kernel seems to be older than 3.17. */
+static void prctl_installs_where_seccomp_is_unknown(int (*install)(void), int error)
+{
+	static struct sock_filter hides[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	int status = -1;
+	pid_t child = fork();
+
+	CHECK(child >= 0);
+	if (child == 0) {
+		CHECK(callgate_install_instructions(hides, 4, 0) == 0);
+		CHECK(install() == (error ? -1 : 0) && (!error || errno == error));
+		errno = 0;
+		CHECK((fchmod(0, 0666) != 0 && errno == EDOM) == (error == 0));
+		_exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+	CHECK(WEXITSTATUS(status) == 0);
+}
+
+static int header_in_thread(void)
+{
+	struct sock_filter insns[sizeof(filter_template) / sizeof(filter_template[0])];
+
+	filter_set(insns, 0);
+	return callgate_install_instructions(insns, sizeof(insns) / sizeof(insns[0]), 0);
+}
+
 /* Without no_new_privs, in a child process with or without CAP_SYS_ADMIN. */
 static int without_no_new_privs(int (*install)(void), int drops)
 {
@@ -271,6 +303,11 @@ int main(void)
 		CHECK(without_no_new_privs(with_capabilities, 0) == 0);
 		CHECK(without_no_new_privs(header_with_capabilities, 0) == 0);
 	}
+	prctl_installs_where_seccomp_is_unknown(in_thread, 0);
+	prctl_installs_where_seccomp_is_unknown(header_in_thread, 0);
+	/* prctl(2) has no TSYNC. */
+	prctl_installs_where_seccomp_is_unknown(emitted, ENOSYS);
+	prctl_installs_where_seccomp_is_unknown(header, ENOSYS);
 	listeners_answer(listener_of_header);
 	listeners_answer(listener_of_emitted);
 	listeners_answer(listener_of_emitted_in_thread);

@@ -83,7 +83,7 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
     args.smt2.write(filter.endian(), &source, &program)?;
     let arches = &filter.arches;
     let proof = "the program is equivalent to the source";
-    args.generating.emitting.deliver(Generated {
+    args.generating.deliver(Generated {
         program: &compiled.program,
         template: None,
         source: ("source", filter.name.as_str().into()),
@@ -105,7 +105,7 @@ fn run_with_variables(filter: &Filter, args: &CompileArgs) -> Result<u8> {
     let program = Side { name: "the compiled program", filters: vec![program] };
     args.smt2.write(filter.endian(), &source, &program)?;
     let arches = &filter.arches;
-    args.generating.emitting.deliver(Generated {
+    args.generating.deliver(Generated {
         program: template.program(),
         template: Some(template),
         source: ("source", filter.name.as_str().into()),

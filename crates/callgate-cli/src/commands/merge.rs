@@ -77,7 +77,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
         ("calls_run", merged.syscalls_compared.into()),
         ("flags", Json::array(flags)),
     ]);
-    args.generating.emitting.deliver(Generated {
+    args.generating.deliver(Generated {
         program: &merged.compiled.program,
         template: None,
         source: ("sources", Json::array(names)),

@@ -80,7 +80,7 @@ pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
         };
         report::warn_about(&filter.name, format!("not optimized: {why}"), help);
     }
-    args.generating.emitting.deliver(Generated {
+    args.generating.deliver(Generated {
         program: &optimized.program,
         template: None,
         source: ("source", filter.name.as_str().into()),

@@ -127,7 +127,7 @@ impl SetArgs {
             report::warning(|warnings| combination.compile(&options, observe, warnings))?;
         let (names, arches) = (combination.names(), combination.arches());
         let proof = "the program is equivalent to the combined filters";
-        self.generating.emitting.deliver(Generated {
+        self.generating.deliver(Generated {
             program: &compiled.program,
             template: None,
             source: ("sources", Json::array(names.iter().copied())),

@@ -26,7 +26,7 @@ pub(super) fn run(source: &OsStr, generating: &GeneratingOptions, targets: &[Arc
     let mut compiled = Vec::new();
     let mut flags = None;
     for target in targets {
-        let mut reading = generating.reading.clone();
+        let mut reading = generating.reading.for_kernel();
         reading.arch = vec![*target];
         let filter = Source::parse(source)?.read_to_compile(&reading)?;
         if !filter.is_profile() {
@@ -50,6 +50,11 @@ pub(super) fn run(source: &OsStr, generating: &GeneratingOptions, targets: &[Arc
                 filter.compile_timed(&generating.compiling, false, &mut stopwatch)?.program.into(),
             )
         };
+        let program = match &code {
+            Code::Program(program) => program,
+            Code::Template(template) => template.program(),
+        };
+        generating.check_kernel(program, filter.flags)?;
         compiled.push((*target, filter.arches, code));
     }
     let programs: Vec<TargetProgram<'_>> = compiled

@@ -28,7 +28,8 @@ pub(crate) struct SourceOptions {
     #[arg(long, value_name = "ARCH", value_parser = ArchParser, hide_possible_values = true, help_heading = "Reading")]
     pub(crate) arch: Vec<Arch>,
 
-    /// The kernel version for the conditions of a profile, or "running" [default: running]
+    /// The kernel version for the conditions of a profile, or "running" [default: running]. A program that is written is
+    /// checked for a version that is given: 3.10 kills what is logged, or passed to a listener
     #[arg(long, value_name = "X.Y", help_heading = "Reading")]
     pub(crate) kernel: Option<KernelArg>,
 
@@ -94,6 +95,10 @@ pub(crate) struct SourceOptions {
     #[arg(skip)]
     pub(crate) warns_later: bool,
 
+    /// Whether --kernel is also the kernel that executes the program, so that it has an effect on each source.
+    #[arg(skip)]
+    pub(super) is_for_kernel: bool,
+
     /// Those of these options that were given for one of two filters, and the end of their names.
     #[arg(skip)]
     pub(super) own: Option<(&'static str, Box<SourceOptions>)>,
@@ -103,6 +108,11 @@ impl SourceOptions {
     /// The options of a command that has only these.
     pub(crate) fn of(arch: &[Arch], strict: bool, caps: Option<CapSet>) -> SourceOptions {
         SourceOptions { arch: arch.to_vec(), strict, caps, ..SourceOptions::default() }
+    }
+
+    /// Like `self`, for programs that the kernel of --kernel executes.
+    pub(crate) fn for_kernel(&self) -> SourceOptions {
+        SourceOptions { is_for_kernel: true, ..self.clone() }
     }
 
     /// Like `self`, for filters that keep the rules as their texts state them.
@@ -184,7 +194,7 @@ impl SourceOptions {
     }
 
     /// The version of the kernel, if it is given.
-    pub(super) fn given_kernel(&self) -> Option<KernelVersion> {
+    pub(crate) fn given_kernel(&self) -> Option<KernelVersion> {
         match self.kernel {
             Some(KernelArg::Version(version)) => Some(version),
             _ => None,

@@ -85,6 +85,7 @@ impl SourceOptions {
             without_runtime_rules: both.without_runtime_rules,
             keeps_warnings: self.keeps_warnings || both.keeps_warnings,
             warns_later: self.warns_later || both.warns_later,
+            is_for_kernel: self.is_for_kernel || both.is_for_kernel,
             own: Some((suffix, Box::new(self.clone()))),
         }
     }

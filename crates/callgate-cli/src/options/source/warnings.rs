@@ -13,7 +13,7 @@ impl SourceOptions {
         if used.contains(&ReadingOption::Caps) {
             return Vec::new();
         }
-        let has_kernel = used.contains(&ReadingOption::Kernel);
+        let has_kernel = self.is_for_kernel || used.contains(&ReadingOption::Kernel);
         let given = |options: &SourceOptions| {
             [
                 options.given_kernel().is_some() && !has_kernel,
@@ -45,7 +45,7 @@ impl SourceOptions {
             None => format!("no source is {what}"),
         };
         let of_profiles = [
-            ("--kernel", self.given_kernel().is_some()),
+            ("--kernel", self.given_kernel().is_some() && !self.is_for_kernel),
             ("--caps", self.caps.is_some()),
             ("--enosys-above", self.enosys_above.is_some()),
         ];

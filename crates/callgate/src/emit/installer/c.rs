@@ -57,10 +57,15 @@ pub(super) fn functions(names: &Names, manner: Manner, installed: &Installed<'_>
 		return -1;
 	}
 ",
-            "	if (result > 0)
+            format!(
+                "	/* Before Linux 3.17, and where a filter hides seccomp(2). */
+	if (result < 0 && errno == ENOSYS && flags == 0)
+		result = prctl(PR_SET_SECCOMP, (unsigned long)SECCOMP_MODE_FILTER, &{program}, 0UL, 0UL);
+	if (result > 0)
 		errno = ESRCH;
 	return result == 0 ? 0 : -1;
-",
+"
+            ),
         ),
         true => (
             WITH_LISTENER,
@@ -69,7 +74,8 @@ pub(super) fn functions(names: &Names, manner: Manner, installed: &Installed<'_>
 		flags |= 0x10U; /* SECCOMP_FILTER_FLAG_TSYNC_ESRCH */
 ",
             "	return (int)result;
-",
+"
+            .to_owned(),
         ),
     };
     let returns = if manner.listens { " Returns the listener." } else { "" };

@@ -31,7 +31,12 @@ pub(super) fn functions(names: &Names, manner: Manner, installed: &Installed<'_>
 	}
 ",
             "",
-            "	if errno != 0 {
+            "	// Before Linux 3.17, and where a filter hides seccomp(2).
+	if errno == unix.ENOSYS && flags == 0 {
+		result, _, errno = unix.Syscall6(unix.SYS_PRCTL, unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER,
+			uintptr(unsafe.Pointer(&program)), 0, 0, 0)
+	}
+	if errno != 0 {
 		return errno
 	}
 	if result != 0 {

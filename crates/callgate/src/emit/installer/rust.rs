@@ -12,7 +12,8 @@ pub(super) fn functions(names: &Names, manner: Manner, installed: &Installed<'_>
         Installed::Array => array.clone(),
         Installed::Set { .. } => format!("{function}({passed})"),
     };
-    let (what, errors, returned, checks, results) = match manner.listens {
+    let syscall = "libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &program as *const libc::sock_fprog)";
+    let (what, errors, returned, checks, call, results) = match manner.listens {
         false => (
             "Installs the filter with flags of seccomp(2)",
             " `EINVAL` for `SECCOMP_FILTER_FLAG_NEW_LISTENER`, whose result would be lost.",
@@ -21,6 +22,15 @@ pub(super) fn functions(names: &Names, manner: Manner, installed: &Installed<'_>
         return Err(std::io::Error::from_raw_os_error(libc::EINVAL));
     }
 ",
+            format!(
+                "match {syscall} {{
+            // Before Linux 3.17, and where a filter hides seccomp(2).
+            -1 if flags == 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ENOSYS) => libc::c_long::from(
+                libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER as libc::c_ulong, &program as *const libc::sock_fprog, 0 as libc::c_ulong, 0 as libc::c_ulong),
+            ),
+            result => result,
+        }}"
+            ),
             "        0 => Ok(()),
         -1 => Err(std::io::Error::last_os_error()),
         _ => Err(std::io::Error::from_raw_os_error(libc::ESRCH)),
@@ -38,6 +48,7 @@ pub(super) fn functions(names: &Names, manner: Manner, installed: &Installed<'_>
                 "",
                 "std::os::fd::OwnedFd",
                 "",
+                syscall.to_owned(),
                 "        -1 => Err(std::io::Error::last_os_error()),
         // SAFETY: it is a new descriptor, which nothing else owns.
         listener => Ok(unsafe { std::os::fd::FromRawFd::from_raw_fd(listener as libc::c_int) }),
@@ -69,7 +80,7 @@ pub fn {with_flags}({with}) -> std::io::Result<{returned}> {{
         {{
             return Err(std::io::Error::last_os_error());
         }}
-        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &program as *const libc::sock_fprog)
+        {call}
     }};
     match result {{
 {results}    }}
