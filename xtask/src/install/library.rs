@@ -42,7 +42,7 @@ pub(super) static LIBRARIES: [Library; 2] = [
         version: env!("CARGO_PKG_VERSION"),
         headers: &["callgate.h", "callgate-install.h"],
         prefix: "callgate_",
-        max_size: 4 << 20,
+        max_size: 5 << 20,
         description: "seccomp filters from policies of any language, compiled and proved",
         module: "callgate",
     },
