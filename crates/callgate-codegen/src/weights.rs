@@ -31,6 +31,13 @@ pub struct Count {
     pub count: f64,
 }
 
+impl Count {
+    /// The count for a priority (`seccomp_syscall_priority(3)`): a syscall with 255 counts as much as 256 without.
+    pub fn of_priority(arch: Option<Arch>, name: &str, priority: u8) -> Count {
+        Count { arch, name: name.to_owned(), count: 1.0 + f64::from(priority) }
+    }
+}
+
 /// The error for a count that is not a valid weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightError {

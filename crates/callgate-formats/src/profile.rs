@@ -25,6 +25,9 @@ pub struct Profile {
     /// The rules of `policy` that the runtime adds in front of those of the text, at most one for each section: runc's ENOSYS
     /// for numbers above the largest named one.
     pub added: Vec<Builtin>,
+    /// The syscalls that the profile allows with their priorities, if it has any: how much they should count where the
+    /// compiler chooses between programs.
+    pub priorities: Vec<(String, u8)>,
 }
 
 impl Profile {
@@ -38,6 +41,7 @@ impl Profile {
             warnings: Vec::new(),
             statements: None,
             added: Vec::new(),
+            priorities: Vec::new(),
         }
     }
 

@@ -265,6 +265,14 @@ impl ReadSource {
         ReadSource { filters: vec![ReadFilter::of(profile)], warnings, missing: None }
     }
 
+    /// The same, where the source says how often syscalls occur.
+    pub(crate) fn with_weights(mut self, weights: Option<Weights>) -> ReadSource {
+        for filter in &mut self.filters {
+            filter.weights.clone_from(&weights);
+        }
+        self
+    }
+
     /// The same, for callers that need a filter.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use crate::capabilities::CapSet;
 use crate::diagnostics::quote::{did_you_mean, shorten};
 use crate::ruleset::{Comparison, Op};
 use crate::syntax::reader::{Fields, Reader, foreign_key, key};
-use crate::syntax::tree::Node;
+use crate::syntax::tree::{Node, NodeKind, integer};
 use callgate_bpf::diagnostic::{Severity, Topic};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::{Arch, Verdict, errno_number};
@@ -37,7 +37,7 @@ impl ProfileReader<'_, '_> {
             key("action"),
             key("errnoRet"),
             key("args"),
-            // Neither changes the filter: a hint about speed, and prose.
+            // Neither changes what the filter does: a hint about speed, and prose.
             key("priority"),
             key("comment"),
             docker("name"),
@@ -82,7 +82,23 @@ impl ProfileReader<'_, '_> {
             Some(node) => self.alternatives(node)?,
             None => vec![Vec::new()],
         };
-        Some(Entry { names: names?, action: action?, alternatives, includes, excludes })
+        // Runtimes do not read it, so that no value makes them refuse a profile.
+        let priority = fields.get("priority").map_or(0, |node| self.priority(node));
+        Some(Entry { names: names?, action: action?, alternatives, includes, excludes, priority })
+    }
+
+    /// `priority`, as libseccomp has it (`seccomp_syscall_priority(3)`).
+    fn priority(&mut self, node: &Node<'_>) -> u8 {
+        let number = match &node.kind {
+            NodeKind::Number(digits) => integer(digits),
+            _ => None,
+        };
+        number.and_then(|number| u8::try_from(number).ok()).unwrap_or_else(|| {
+            let message = "`priority` is not an integer from 0 to 255, and is ignored";
+            self.reader.warn(node.at, message).help =
+                "give a number: a syscall with 255 counts as much as 256 without".to_owned();
+            0
+        })
     }
 
     /// `names`, or the older `name`.

@@ -5,12 +5,15 @@ use super::read::read_with_bases;
 use super::write::is_resource_name;
 use super::{convert, edit, write_annotated};
 use crate::annotated::AnnotatedWriter;
+use callgate_codegen::Count;
+
 use crate::capabilities::CapSet;
-use crate::languages::is_text;
+use crate::files::FileErrors;
 use crate::languages::{
     Editor, EnosysRule, Files, Input, Language, LanguageId, Likeness, Name, Naming, Parts,
     ReadResult, ReadSource, Reading, ReadingOption, Writer,
 };
+use crate::languages::{is_text, of_first, weights_of};
 
 /// The language.
 pub const LANGUAGE: Language = Language {
@@ -117,7 +120,11 @@ fn read(input: &Input<'_>, reading: &Reading, files: &mut dyn Files) -> ReadResu
         strict: reading.strict,
     };
     let mut bases = |name: &str, from: Option<&str>| files.base(name, from);
-    Ok(ReadSource::of(read_with_bases(input.text(), &options, &mut bases)?))
+    let profile = read_with_bases(input.text(), &options, &mut bases)?;
+    let priorities = profile.priorities.iter();
+    let counts = priorities.map(|(name, priority)| Count::of_priority(None, name, *priority));
+    let weights = weights_of(counts).map_err(|error| FileErrors::from(of_first([error])))?;
+    Ok(ReadSource::of(profile).with_weights(weights))
 }
 
 /// Whether a text is JSON, or empty: the reader of profiles has the best message. A row of `tcpdump -dd` also begins with a

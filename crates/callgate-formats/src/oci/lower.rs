@@ -81,6 +81,7 @@ impl<'n> Lowering<'_, '_, 'n> {
         }
         match Policy::new(sections, BAD_ARCH) {
             Ok(policy) => Some(Profile {
+                priorities: priorities(self.model.default.verdict, &entries),
                 dialect: Some(self.dialect),
                 flags: self.model.flags,
                 listener: self.model.listener.clone(),
@@ -366,4 +367,15 @@ fn has(arch: Arch, name: SyscallName<'_>) -> bool {
 /// Why an entry does not apply to this process on this machine, as a clause; `None` if it does.
 fn elsewhere(entry: &Entry<'_>, options: &ReadOptions) -> Option<String> {
     entry.excludes.excluded(options).or_else(|| entry.includes.missing(options))
+}
+
+/// The syscalls that entries allow with their priorities; none if all are 0, or if the default also allows others, which have
+/// none.
+fn priorities(default: Verdict, entries: &[&Entry<'_>]) -> Vec<(String, u8)> {
+    let allowing = || entries.iter().filter(|entry| entry.action.verdict.permits());
+    if default.permits() || allowing().all(|entry| entry.priority == 0) {
+        return Vec::new();
+    }
+    let all = allowing().flat_map(|entry| entry.names.iter().map(|name| (name, entry.priority)));
+    all.map(|(name, priority)| (name.name.to_owned(), priority)).collect()
 }

@@ -79,6 +79,8 @@ pub(super) struct Entry<'n> {
     pub(super) alternatives: Vec<Vec<Comparison>>,
     pub(super) includes: Gate,
     pub(super) excludes: Gate,
+    /// How much its syscalls should count; 0 without `priority`.
+    pub(super) priority: u8,
 }
 
 // Gates: the conditions of `includes` and `excludes` on capabilities, architecture and kernel version, which

@@ -50,7 +50,7 @@ impl Exported {
     }
 }
 
-/// Priorities as weights: a syscall with priority 255 counts as 256 of those without. Without any priority, the default
+/// Priorities as weights. Without any priority, the default
 /// of the compiler.
 fn weights(filters: &[ArchFilter]) -> Result<Weights> {
     if filters.iter().all(|filter| filter.priorities.values().all(|priority| *priority == 0)) {
@@ -61,8 +61,7 @@ fn weights(filters: &[ArchFilter]) -> Result<Weights> {
         let allowed = arch.syscalls().filter(|(nr, _)| filter.rules.contains(*nr as i32));
         allowed.map(move |(nr, name)| {
             let priority = filter.priorities.get(&(nr as i32)).copied().unwrap_or(0);
-            let count = 1.0 + f64::from(priority);
-            Count { arch: Some(arch), name: name.to_owned(), count }
+            Count::of_priority(Some(arch), name, priority)
         })
     });
     Weights::of(counts).map_err(|_| Error::Internal)

@@ -1,6 +1,7 @@
 //! What the same text means in each dialect, and how the dialect is detected.
 
-use callgate::Arch;
+use callgate::source::SourceText;
+use callgate::{Arch, Endian, SeccompData, SyscallTable};
 use callgate_formats::oci::{self, Dialect};
 
 use crate::oci::support::{args, entry, errors, lines, options, read, syscall, text, warnings};
@@ -104,6 +105,49 @@ fn older_formats_are_read() {
     assert_eq!(syscall(&profile, "dup", &[]), "ALLOW");
     assert_eq!(syscall(&profile, "dup2", &[]), "LOG");
     assert_eq!(warnings(&profile), [""; 0]);
+}
+
+#[test]
+fn priorities_are_weights() {
+    let entry = |name: &str, more: &str| {
+        format!("{{\"name\": \"{name}\", \"action\": \"SCMP_ACT_ALLOW\"{more}}}")
+    };
+    // Every other number, so that each is an interval of its own.
+    let names: Vec<&str> =
+        Arch::X86_64.syscalls().map(|(_, name)| name).step_by(2).take(60).collect();
+    let favourite = names[37];
+    let with = |more: &str| {
+        let entry = |name: &&str| entry(name, if *name == favourite { more } else { "" });
+        let entries: Vec<String> = names.iter().map(entry).collect();
+        let profile = format!(
+            "{{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"architectures\": [\"SCMP_ARCH_X86_64\"], \"syscalls\": [{}]}}",
+            entries.join(", ")
+        );
+        let source = SourceText::for_this_machine(&profile).unwrap();
+        let compiled = source.compile().unwrap();
+        let nr = Arch::X86_64.number(favourite).unwrap();
+        let data = SeccompData { nr, arch: Arch::X86_64.token(), ..SeccompData::default() };
+        compiled.program.run(&data, Endian::Little).executed
+    };
+    let (plain, favoured) = (with(""), with(", \"priority\": 254"));
+    assert!(favoured < plain, "{favoured} and {plain}");
+    assert_eq!(with(", \"priority\": 0"), plain);
+
+    let read = |value: &str| {
+        let entries = [entry("dup", &format!(", \"priority\": {value}")), entry("dup2", "")];
+        oci::read(&text(&entries.join(", ")), &options(Dialect::Docker)).unwrap()
+    };
+    let profile = read("7");
+    assert_eq!(profile.priorities, [("dup".to_owned(), 7), ("dup2".to_owned(), 0)]);
+    assert!(read("0").priorities.is_empty());
+    for wrong in ["256", "-1", "1.5", "\"high\""] {
+        let profile = read(wrong);
+        assert!(profile.priorities.is_empty(), "{wrong}");
+        assert!(
+            warnings(&profile)[0].contains("`priority` is not an integer from 0 to 255"),
+            "{wrong}"
+        );
+    }
 }
 
 #[test]
