@@ -3,6 +3,7 @@
 mod baseline_json;
 mod bench_json;
 mod containers;
+mod generated_example;
 mod libraries;
 mod node;
 mod parity;
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
         baseline_json::trials(),
         bench_json::trials(),
         containers::trials(),
+        generated_example::trials(),
         libraries::trials(),
         node::trials(),
         parity::trials(),

@@ -212,6 +212,8 @@ impl Effect {
 impl Caveat {
     /// Identifier: the end of the recording is missing.
     pub const CUT_OFF: &'static str = "cut-off";
+    /// The identifier of the caveat about processes that ran already.
+    pub(crate) const ATTACHED: &'static str = "attached";
 
     /// Syscalls are missing.
     pub(crate) fn incomplete(id: &str, count: Option<u64>, text: String) -> Caveat {
@@ -237,7 +239,7 @@ impl Caveat {
         let text = format!(
             "{to} was recorded for {seconds:.1} s while it ran: earlier and later syscalls are missing"
         );
-        Caveat { effect: Effect::Excerpt, ..Caveat::incomplete("attached", None, text) }
+        Caveat { effect: Effect::Excerpt, ..Caveat::incomplete(Caveat::ATTACHED, None, text) }
     }
 
     /// This many lines of a log look like denials, the first in this line, and could not be read.

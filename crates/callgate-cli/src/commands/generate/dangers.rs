@@ -9,9 +9,11 @@ use callgate::lint::{Check, Finding, Level, Subject, lint};
 use callgate::purposes::{
     Danger, DangerousValue, FurtherDanger, Severity, danger, further_dangers,
 };
+use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::diagram::{Func, Store};
 use callgate_core::policy::Policy;
+use callgate_core::{Verdict, Word};
 use callgate_formats::change::Allowed;
 use callgate_formats::languages::LanguageId;
 use callgate_formats::oci;
@@ -30,10 +32,13 @@ use crate::text::{counted, printable};
 const MAX_WARNINGS: usize = 8;
 
 /// The dangers of a profile.
+#[derive(Default)]
 pub(super) struct Dangers {
     calls: Vec<DangerousCall>,
     /// What lint says about other syscalls.
     findings: Vec<Finding>,
+    /// The other syscalls that are granted, and that Docker's default profile denies.
+    looser: Vec<&'static str>,
     /// Whether everything else is executed and logged.
     is_trial: bool,
 }
@@ -94,7 +99,11 @@ impl Dangers {
                 findings(&own, &[&[Subject::new(&default)]], draft.arches(), &calls)?
             }
         };
-        Ok(Dangers { calls, findings, is_trial })
+        let granted = draft.grants().map(|grant| grant.name);
+        let granted = granted.filter(|name| !calls.iter().any(|call| call.name == *name));
+        let looser =
+            granted.filter(|name| is_denied(&store, other, draft.arches(), name)).collect();
+        Ok(Dangers { calls, findings, looser, is_trial })
     }
 
     /// Finds what is dangerous in what was added to a profile.
@@ -105,7 +114,7 @@ impl Dangers {
         added: &[Allowed],
     ) -> Result<Dangers> {
         if added.is_empty() {
-            return Ok(Dangers { calls: Vec::new(), findings: Vec::new(), is_trial: false });
+            return Ok(Dangers::default());
         }
         let arches = after.arches();
         let mut calls: Vec<DangerousCall> = namespaces(added)
@@ -153,7 +162,7 @@ impl Dangers {
         calls.sort_by_key(|call| (std::cmp::Reverse(call.severity), call.name));
         let [old, new] = [subjects(before), subjects(after)];
         let findings = findings(&new, &[&[Subject::new(&default)], &old], &arches, &calls)?;
-        Ok(Dangers { calls, findings, is_trial: false })
+        Ok(Dangers { calls, findings, ..Dangers::default() })
     }
 
     /// Marks the syscalls in the profile.
@@ -230,6 +239,18 @@ impl Dangers {
         }
     }
 
+    /// What else is looser than Docker's default profile, as a line of the summary.
+    pub(super) fn looser(&self) -> Option<String> {
+        (!self.is_trial && !self.looser.is_empty()).then(|| {
+            let names = self.looser.join(", ");
+            format!("Docker's default profile also denies {names}; not dangerous")
+        })
+    }
+
+    pub(super) fn looser_json(&self) -> Json {
+        Json::array(self.looser.iter().copied())
+    }
+
     pub(super) fn json(&self) -> Json {
         Json::array(self.calls.iter().map(|call| {
             let Evidence { count, runs, all_runs, by, .. } = &call.evidence;
@@ -299,6 +320,30 @@ fn creates(names: &[&str]) -> String {
 
 /// Dangerous syscalls that `container-default` allows, and Docker's default profile denies without further capabilities.
 const DENIED_BY_DOCKER: [&str; 1] = ["pidfd_getfd"];
+
+/// Others (docs/container-default.md).
+const HARMLESS_BUT_DENIED_BY_DOCKER: [&str; 10] = [
+    "file_getattr",
+    "file_setattr",
+    "get_mempolicy",
+    "lsm_get_self_attr",
+    "lsm_list_modules",
+    "mbind",
+    "process_madvise",
+    "set_mempolicy",
+    "set_mempolicy_home_node",
+    "uprobe",
+];
+
+/// Whether Docker's default profile denies a syscall with any arguments, on each architecture that has it.
+fn is_denied(store: &Store, default: Func, arches: &[Arch], name: &str) -> bool {
+    let mut verdicts = arches.iter().filter_map(|arch| {
+        let numbers = store.follow(default, Word::ARCH, arch.token());
+        Some(store.verdicts(store.follow(numbers, Word::NR, arch.number(name)?)))
+    });
+    HARMLESS_BUT_DENIED_BY_DOCKER.contains(&name)
+        || verdicts.all(|verdicts| !verdicts.into_iter().any(Verdict::permits))
+}
 
 /// AF_ALG and AF_VSOCK, the families that Docker's default profile denies; `container-default` denies more.
 const FAMILIES: [u32; 2] = [38, 40];

@@ -12,7 +12,7 @@ use callgate_core::policy::Policy;
 use callgate_formats::annotated::AnnotatedWriter;
 use callgate_formats::languages::LanguageId;
 use callgate_trace::generate::{
-    DenyAction, Draft, Grant, GrantReason, GrantedNamespaces, WrittenProfile,
+    DenyAction, Draft, Grant, GrantReason, GrantedNamespaces, LanguageRuntime, WrittenProfile,
 };
 use callgate_trace::unseen::Unseen;
 
@@ -102,9 +102,21 @@ impl Summary {
                 format!("{}, after signals and interrupted sleeps", syscalls(by_kernel)),
             );
         }
-        let by_runtime = of(|grant| matches!(grant.reason, GrantReason::Language { .. }));
+        fn is_start(grant: &Grant) -> bool {
+            matches!(grant.reason, GrantReason::Language { runtime: LanguageRuntime::Start, .. })
+        }
+        let starts = of(is_start);
+        if starts > 0 {
+            line(
+                "  of the start",
+                format!("{}: it was not recorded, and may make others", syscalls(starts)),
+            );
+        }
+        let by_runtime =
+            of(|grant| matches!(grant.reason, GrantReason::Language { .. }) && !is_start(grant));
         if by_runtime > 0 {
-            let names: Vec<&str> = draft.languages().iter().map(|one| one.name()).collect();
+            let others = draft.languages().iter().filter(|one| **one != LanguageRuntime::Start);
+            let names: Vec<&str> = others.map(|one| one.name()).collect();
             line(
                 "  by runtime",
                 format!(
@@ -127,6 +139,9 @@ impl Summary {
         line("", draft.options().deny.description().to_owned());
         line("namespaces", namespaces(draft));
         line("dangerous", dangers.summary());
+        if let Some(looser) = dangers.looser() {
+            line("looser", looser);
+        }
         let mut filter = format!("{} instructions", self.stats.insns);
         if let Some(mean) = self.stats.expected_insns {
             filter += &format!(", {mean:.1} executed per recorded call (mean)");
@@ -167,6 +182,7 @@ impl Summary {
             ("languages", Json::array(draft.languages().iter().map(|one| one.id()))),
             ("namespaces", namespaces_json(draft)),
             ("dangerous", dangers.json()),
+            ("looser", dangers.looser_json()),
             ("lint", dangers.lint_json()),
         ]);
         format!("{value}\n")
@@ -241,7 +257,8 @@ pub(super) fn grants(text: &mut String, draft: &Draft, format: LanguageId) {
                     .to_owned()
             }
             GrantReason::Language { runtime, source } => {
-                format!("by the runtime: {} may make it at any time ({source})", runtime.name())
+                let (name, when) = (runtime.name(), runtime.when());
+                format!("by the runtime: {name} may make it {when} ({source})")
             }
             GrantReason::Sibling { of, why } => format!("related to {of}: {why}"),
         };

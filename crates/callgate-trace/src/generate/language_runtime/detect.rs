@@ -14,7 +14,7 @@
 //! | Python | reads the action of all signals (`signal_get_set_handlers`), lists directories (`FileFinder`), seeks in files; asks for its thread (`PyThread_get_thread_native_id`) or for 24 random bytes (`_Py_HashRandomization_Init`). Git also sets the action of all signals |
 
 use super::LanguageRuntime;
-use crate::recording::{ArgValues, Recording, Run};
+use crate::recording::{ArgValues, Caveat, Recording, Run};
 use callgate_core::Arch;
 
 /// The runtimes in a recording, in the order of [`LanguageRuntime::ALL`]. The C library is always one of them.
@@ -39,7 +39,7 @@ fn file_name(path: &str) -> &str {
 
 fn is_name_of(name: &str, runtime: LanguageRuntime) -> bool {
     match runtime {
-        LanguageRuntime::CLibrary | LanguageRuntime::Go => false,
+        LanguageRuntime::CLibrary | LanguageRuntime::Start | LanguageRuntime::Go => false,
         LanguageRuntime::Jvm => {
             matches!(name, "java" | "javac" | "javadoc" | "jar" | "jshell" | "keytool")
         }
@@ -77,6 +77,7 @@ impl Seen<'_> {
         let starts_threads = self.made("clone") || self.made("clone3");
         match runtime {
             LanguageRuntime::CLibrary => true,
+            LanguageRuntime::Start => self.lacks_starts(),
             LanguageRuntime::Go => {
                 self.started_threads(|flags| flags & !SET_TLS == GO_THREAD)
                     || starts_threads
@@ -103,6 +104,13 @@ impl Seen<'_> {
                     && (self.made("gettid") || self.had("getrandom", 1, |size| size == HASH_SECRET))
             }
         }
+    }
+
+    /// Whether only processes were recorded that ran already.
+    fn lacks_starts(&self) -> bool {
+        let is_attached =
+            |run: &Run| run.caveats.iter().any(|caveat| caveat.id == Caveat::ATTACHED);
+        !self.recording.runs().is_empty() && self.recording.runs().iter().all(is_attached)
     }
 
     /// Whether `sigaction` was called for signals up to the last one, and for at least half of all.

@@ -11,6 +11,8 @@ use crate::generate::runtime::{self, NeededSyscall};
 pub enum LanguageRuntime {
     /// glibc or musl: in every recording, because the libraries of another machine may differ.
     CLibrary,
+    /// The dynamic linker and the C library before `main`: where only running processes were recorded.
+    Start,
     /// Go.
     Go,
     /// The Java virtual machine HotSpot.
@@ -32,8 +34,9 @@ pub struct RuntimeCall {
 
 impl LanguageRuntime {
     /// All runtimes.
-    pub const ALL: [LanguageRuntime; 5] = [
+    pub const ALL: [LanguageRuntime; 6] = [
         LanguageRuntime::CLibrary,
+        LanguageRuntime::Start,
         LanguageRuntime::Go,
         LanguageRuntime::Jvm,
         LanguageRuntime::Node,
@@ -44,6 +47,7 @@ impl LanguageRuntime {
     pub const fn id(self) -> &'static str {
         match self {
             LanguageRuntime::CLibrary => "libc",
+            LanguageRuntime::Start => "start",
             LanguageRuntime::Go => "go",
             LanguageRuntime::Jvm => "jvm",
             LanguageRuntime::Node => "node",
@@ -55,6 +59,7 @@ impl LanguageRuntime {
     pub const fn name(self) -> &'static str {
         match self {
             LanguageRuntime::CLibrary => "the C library",
+            LanguageRuntime::Start => "the dynamic linker",
             LanguageRuntime::Go => "Go",
             LanguageRuntime::Jvm => "the Java virtual machine",
             LanguageRuntime::Node => "Node.js",
@@ -62,11 +67,22 @@ impl LanguageRuntime {
         }
     }
 
-    /// What it does at any time, for people.
+    /// When it makes them, for people.
+    pub const fn when(self) -> &'static str {
+        match self {
+            LanguageRuntime::Start => "before the recording began",
+            _ => "at any time",
+        }
+    }
+
+    /// What it does, for people.
     pub const fn description(self) -> &'static str {
         match self {
             LanguageRuntime::CLibrary => {
                 "the C library may make them at any time: abort(3), malloc(3), locks, output, clocks"
+            }
+            LanguageRuntime::Start => {
+                "the dynamic linker and the C library make them when a program starts, which was not recorded"
             }
             LanguageRuntime::Go => {
                 "Go may make them at any time: preemption, threads, memory, timers, network polling"
@@ -84,10 +100,11 @@ impl LanguageRuntime {
         }
     }
 
-    /// The syscalls that it may make at any time.
+    /// The syscalls that it may make.
     pub fn calls(self) -> &'static [RuntimeCall] {
         match self {
             LanguageRuntime::CLibrary => C_LIBRARY,
+            LanguageRuntime::Start => START,
             LanguageRuntime::Go => GO,
             LanguageRuntime::Jvm => JVM,
             LanguageRuntime::Node => NODE,
@@ -116,6 +133,14 @@ const LOCKS: &[u64] = &[0, 1, 3, 4, 5, 9, 10];
 const THREAD_NAME: &[u64] = &[15];
 /// PR_SET_VMA.
 const MEMORY_NAME: &[u64] = &[0x5356_4d41];
+/// FIONBIO, TCGETS, TCGETS2.
+const NONBLOCKING_OR_TERMINAL: &[u64] = &[0x5421, 0x5401, 0x802c_542a];
+/// F_GETFL.
+const STATUS_FLAGS: &[u64] = &[3];
+/// Memory for segments of files: PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE, PROT_READ | PROT_EXEC.
+const SEGMENTS: &[u64] = &[0, 1, 3, 5];
+/// ARCH_SET_FS, ARCH_CET_STATUS, ARCH_SHSTK_STATUS.
+const THREAD_POINTER: &[u64] = &[0x1002, 0x3001, 0x5005];
 /// TCGETS, TCGETS2.
 const IS_TERMINAL: &[u64] = &[0x5401, 0x802c_542a];
 
@@ -145,6 +170,35 @@ static C_LIBRARY: &[RuntimeCall] = &[
     any("gettimeofday", "kernel lib/vdso/gettimeofday.c, __cvdso_gettimeofday: the vDSO cannot read the current clock source"),
     any("sched_getaffinity", "glibc sysdeps/unix/sysv/linux/getsysstats.c, __get_nprocs_sched, for malloc/arena.c, arena_get2: several threads allocate at once"),
     any("getrandom", "glibc malloc/malloc.c, tcache_key_initialize, from malloc/arena.c, ptmalloc_init: the first malloc(3)"),
+];
+
+#[rustfmt::skip]
+static START: &[RuntimeCall] = &[
+    any("brk", "glibc elf/dl-minimal-malloc.c, __minimal_malloc; musl ldso/dynlink.c, reclaim: the first memory"),
+    only("arch_prctl", THREAD_POINTER, "glibc sysdeps/x86_64/nptl/tls.h, TLS_INIT_TP; musl src/thread/x86_64/__set_thread_area.s, __set_thread_area"),
+    any("set_thread_area", "glibc sysdeps/i386/nptl/tls.h, TLS_INIT_TP; musl src/thread/i386/__set_thread_area.s, __set_thread_area: 32-bit x86"),
+    any("set_tid_address", "glibc sysdeps/nptl/dl-tls_init_tp.c, __tls_init_tp; musl src/env/__init_tls.c, __init_tp"),
+    any("set_robust_list", "glibc sysdeps/nptl/dl-tls_init_tp.c, __tls_init_tp"),
+    any("rseq", "glibc sysdeps/nptl/dl-tls_init_tp.c, __tls_init_tp"),
+    any("prlimit64", "glibc nptl/pthread_attr_setstacksize.c, __pthread_initialize_minimal_internal: the size of stacks"),
+    only("mmap", SEGMENTS, "glibc elf/dl-map-segments.h, _dl_map_segments; musl ldso/dynlink.c, map_library"),
+    only("mmap2", SEGMENTS, "glibc elf/dl-map-segments.h, _dl_map_segments; musl ldso/dynlink.c, map_library: mmap on 32-bit ABIs"),
+    only("mprotect", SEGMENTS, "glibc elf/dl-reloc.c, _dl_protect_relro; musl ldso/dynlink.c, reloc_all"),
+    any("munmap", "glibc elf/dl-cache.c, _dl_unload_cache; musl ldso/dynlink.c, unmap_library"),
+    any("openat", "glibc elf/dl-load.c, open_verify: libraries"),
+    any("open", "musl ldso/dynlink.c, path_open: libraries"),
+    any("read", "glibc elf/dl-load.c, open_verify; musl ldso/dynlink.c, map_library: the header of a library"),
+    any("pread64", "glibc elf/dl-load.c, open_verify; musl ldso/dynlink.c, map_library: program headers"),
+    any("close", "glibc elf/dl-load.c, _dl_map_object_from_fd; musl ldso/dynlink.c, load_library"),
+    any("newfstatat", "glibc elf/dl-load.c, _dl_map_object_from_fd, by sysdeps/unix/sysv/linux/fstat64.c, __fstat64"),
+    any("fstat", "glibc elf/dl-load.c, _dl_map_object_from_fd; musl ldso/dynlink.c, load_library"),
+    any("statx", "glibc sysdeps/unix/sysv/linux/fstatat64.c, __fstatat64_time64: newfstatat on newer ABIs"),
+    any("access", "glibc elf/rtld.c, dl_main: /etc/ld.so.preload"),
+    any("faccessat", "glibc sysdeps/unix/sysv/linux/access.c, __access: access where it is missing"),
+    any("getrandom", "glibc malloc/malloc.c, tcache_key_initialize: the first malloc(3)"),
+    any("readlink", "glibc sysdeps/unix/sysv/linux/dl-origin.c, _dl_get_origin: libraries beside the program"),
+    any("riscv_hwprobe", "glibc sysdeps/unix/sysv/linux/riscv/hwprobe.c, __riscv_hwprobe"),
+    only("ioctl", IS_TERMINAL, "glibc libio/filedoalloc.c, local_isatty: the first output"),
 ];
 
 #[rustfmt::skip]
@@ -230,6 +284,8 @@ static NODE: &[RuntimeCall] = &[
     any("statx", "deps/uv/src/unix/fs.c, uv__fs_statx: require()"),
     any("pread64", "deps/uv/src/unix/fs.c, uv__fs_read: require()"),
     any("close", "deps/uv/src/unix/core.c, uv__close_nocancel: require()"),
+    only("ioctl", NONBLOCKING_OR_TERMINAL, "deps/uv/src/unix/core.c, uv__nonblock_ioctl: standard output is a pipe, as in containers; a terminal"),
+    only("fcntl", STATUS_FLAGS, "deps/uv/src/unix/pipe.c, uv_pipe_open: standard output is a pipe"),
 ];
 
 #[rustfmt::skip]

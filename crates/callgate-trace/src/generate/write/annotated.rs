@@ -160,7 +160,8 @@ fn limits(draft: &Draft, grant: &Grant) -> String {
         GrantReason::Runtime => draft.options().runtime.description().to_owned(),
         GrantReason::Kernel => MADE_BY_KERNEL_WHY.to_owned(),
         GrantReason::Language { runtime, source } => {
-            format!("not recorded, but made by {} at any time ({source})", runtime.name())
+            let (name, when) = (runtime.name(), runtime.when());
+            format!("not recorded, but made by {name} {when} ({source})")
         }
         GrantReason::Sibling { of, why } => format!("related to {of}, which was recorded: {why}"),
     };
