@@ -87,7 +87,11 @@ fn capabilities(
     };
     // Usually the rules need one capability, or a few.
     let mut tried: Vec<CapSet> = vec![CapSet::none()];
-    for rule in why.inactive.iter().filter(|rule| rule.verdict.permits()) {
+    let mut rules: Vec<_> = why.inactive.iter().filter(|rule| rule.verdict.permits()).collect();
+    // Newer capabilities are for a part of what CAP_SYS_ADMIN is for.
+    rules
+        .sort_by_key(|rule| (rule.missing.contains("CAP_SYS_ADMIN"), rule.missing.names().count()));
+    for rule in rules {
         if tried.contains(&rule.missing) {
             continue;
         }

@@ -4,6 +4,7 @@ use callgate_bpf::SyscallTable;
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use callgate::purposes::{Danger, danger};
 use callgate::{Arch, Verdict};
 use callgate_formats::CapSet;
 use callgate_formats::change::SideEffect;
@@ -109,13 +110,23 @@ fn rules(text: &mut String, answer: &Answer<'_>, filter: &FilterReason<'_>, why:
     });
 }
 
+/// Why it is dangerous to allow a syscall. Of one of which only some values are, only with all arguments.
+fn danger_of(name: &str, args: &[(u8, u64)]) -> Option<&'static Danger> {
+    danger(name).filter(|danger| danger.values.is_empty() || args.is_empty())
+}
+
 /// What allows the syscall.
 pub(super) fn advice(advice: &Advice) -> String {
     let mut text = String::new();
+    let allowed = advice.change.as_ref().ok().map(|change| &change.allowed);
+    if let Some(danger) = allowed.and_then(|allowed| danger_of(&allowed.name, &allowed.args)) {
+        wrap(&mut text, &format!("dangerous: {}", danger.reason), 0, 2);
+    }
+    let before = text.len();
     if advice.caps != CapSet::none() {
         wrap(&mut text, &format!("to allow it: {}", capabilities(advice.caps)), 0, 2);
     }
-    let or = if text.is_empty() { "to allow it" } else { "or without it" };
+    let or = if text.len() == before { "to allow it" } else { "or without it" };
     match &advice.change {
         Ok(change) => {
             wrap(&mut text, &format!("{or}: this change, which {}", scope(change)), 0, 2);
