@@ -209,7 +209,7 @@ impl Samples {
         Some(Estimate {
             minimum: stats::minimum(&all)?,
             median: stats::median(&self.values(subject, body))?,
-            overhead: Interval::of(&self.overheads(subject, body), seed(subject, body))?,
+            overhead: self.difference(subject, 0, body)?,
             spread: Summary::of(&all)?,
         })
     }
@@ -227,8 +227,7 @@ impl Samples {
 
     /// The noise floor for a body: the second "no filter" minus the first.
     pub fn noise(&self, body: usize) -> Option<Interval> {
-        let again = self.times.len().checked_sub(1)?;
-        Interval::of(&self.overheads(again, body), seed(again, body))
+        self.difference(self.times.len().checked_sub(1)?, 0, body)
     }
 
     /// The same for a mean over bodies.
@@ -328,10 +327,19 @@ impl Samples {
         rounds.into_iter().flatten().filter_map(|batches| stats::median(batches)).collect()
     }
 
+    /// The difference of a subject from another one in the same round.
+    pub fn difference(&self, subject: usize, base: usize, body: usize) -> Option<Interval> {
+        Interval::of(&self.differences(subject, base, body), seed(subject, body))
+    }
+
+    fn differences(&self, subject: usize, base: usize, body: usize) -> Vec<f64> {
+        let (own, base) = (self.values(subject, body), self.values(base, body));
+        own.iter().zip(&base).map(|(own, base)| own - base).collect()
+    }
+
     /// One difference from "no filter" per round.
     fn overheads(&self, subject: usize, body: usize) -> Vec<f64> {
-        let (own, none) = (self.values(subject, body), self.values(0, body));
-        own.iter().zip(&none).map(|(own, none)| own - none).collect()
+        self.differences(subject, 0, body)
     }
 
     fn means(&self, weights: &[f64], of: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
@@ -371,7 +379,7 @@ impl Samples {
                         self.denied.get(subject).and_then(|bodies| bodies.get(body)) == Some(&true)
                     };
                     is_known(self.noise(body), &denied, &|subject| {
-                        Interval::of(&self.overheads(subject, body), seed(subject, body))
+                        self.difference(subject, 0, body)
                     })
                 }),
             }

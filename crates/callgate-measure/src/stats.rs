@@ -53,6 +53,13 @@ impl Interval {
         self.high - self.low
     }
 
+    /// Whether a difference is resolved: 0 is not in its interval, and identical subjects differ by less. `noise` is the
+    /// interval of their difference.
+    pub fn is_resolved(&self, noise: Interval) -> bool {
+        let is_one_sided = self.low > 0.0 || self.high < 0.0;
+        is_one_sided && self.median.abs() > noise.low.abs().max(noise.high.abs())
+    }
+
     /// The largest width at which the median has this relative precision, at least [`RESOLUTION`].
     pub fn tolerance(&self, share: f64) -> f64 {
         (share * self.median.abs()).max(RESOLUTION)
@@ -187,6 +194,18 @@ mod tests {
         let five = Summary::of_runs(&[3.0; 4]).unwrap();
         assert_eq!(five.drawn(3.0, 3.0, 10), "|");
         assert_eq!(five.drawn(0.0, 6.0, 7), "   |");
+    }
+
+    #[test]
+    fn a_difference_is_resolved_when_identical_subjects_differ_by_less() {
+        let interval = |low, median, high| Interval { low, median, high };
+        let quiet = interval(-2.0, 1.0, 3.0);
+        assert!(interval(3.0, 5.0, 7.0).is_resolved(quiet));
+        assert!(interval(-7.0, -5.0, -3.0).is_resolved(quiet));
+        assert!(!interval(-0.1, 5.0, 7.0).is_resolved(quiet), "0 is inside");
+        assert!(!interval(1.0, 2.9, 4.0).is_resolved(quiet), "identical subjects differ by 3");
+        let noisy = interval(-6.0, 0.0, 1.0);
+        assert!(!interval(3.0, 5.0, 7.0).is_resolved(noisy), "or by 6 the other way");
     }
 
     #[test]

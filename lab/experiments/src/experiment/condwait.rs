@@ -20,8 +20,7 @@ use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Test};
 use super::error::{ExperimentError, ExperimentErrorKind};
 use super::runs::{Extra, Runs};
 use super::setup::{
-    Options, Setup, compiled, difference, known, missing, native, of_rules, overhead, share, shown,
-    syscall,
+    Options, Setup, compiled, known, missing, native, of_rules, overhead, share, shown, syscall,
 };
 use crate::bodies::CondWait;
 use crate::finding::{Finding, Known};
@@ -251,7 +250,7 @@ fn findings(samples: &Samples) -> Vec<Finding> {
     // Without a denylist there are fewer subjects.
     let subjects = ALL_ALLOW + 1..samples.subjects();
     let findings = KEYS.into_iter().zip(subjects).filter_map(|((key, text), subject)| {
-        let (over, noise) = (difference(samples, subject, ALL_ALLOW, 0)?, samples.noise(0)?);
+        let (over, noise) = (samples.difference(subject, ALL_ALLOW, 0)?, samples.noise(0)?);
         let finding = Finding::new(key, text, over.median, "ns");
         Some(Finding { known: Some(Known::of(over, noise)), ..finding })
     });

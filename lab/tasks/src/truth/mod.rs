@@ -1,0 +1,17 @@
+//! `cargo lab truth`: whether the estimates of `callgate-measure` are true, also on a busy machine.
+//!
+//! [`cases`] lists what is measured. The truth is measured by [`c_loop`], a program in C that shares no code with
+//! `callgate-measure` and uses another clock; [`truths`] takes the differences between its processes. [`run`] then measures the
+//! same with `callgate-measure`, many times, first alone and then beside a [`load`]. [`score`] compares, [`report`] prints.
+
+mod c_loop;
+mod cases;
+mod load;
+mod options;
+mod report;
+mod run;
+mod score;
+mod truths;
+
+pub(crate) use options::HELP;
+pub(crate) use run::run;
