@@ -63,8 +63,9 @@ pub fn figures(section: &Section) -> Markup {
         });
         let noise = section.noise;
         let noise = format!(
-            "Noise: two identical children without filter differ by {:.2} ns ({:.2} … {:.2}).",
-            noise.median, noise.low, noise.high
+            "Noise: two identical children without filter differ by {:.2} ns ({}).",
+            noise.median,
+            noise.bounds(2, "…")
         );
         body.paragraph(&noise);
         if section.rows.iter().any(Row::is_denied) {
@@ -116,9 +117,7 @@ fn of_row(row: &Row, is_first: bool) -> [String; 9] {
     let (overhead, interval) = match (is_first, row.is_denied()) {
         (true, _) => (String::new(), String::new()),
         (false, true) => (DENIED.to_owned(), String::new()),
-        (false, false) => {
-            (format!("{:.1}", over.median), format!("{:.1} … {:.1}", over.low, over.high))
-        }
+        (false, false) => (format!("{:.1}", over.median), over.bounds(1, "…")),
     };
     [
         row.name.clone(),

@@ -115,9 +115,9 @@ fn line(row: &Row, is_first: bool) -> String {
     line + "\n"
 }
 
-/// `1.0 .. 2.0`.
+/// `1.0 .. 2.0`, or `unknown` after one round.
 pub fn between(interval: Interval) -> String {
-    format!("{:.1} .. {:.1}", interval.low, interval.high)
+    interval.bounds(1, "..")
 }
 
 /// Shortens a name to [`NAME`] characters at its start: the end is more specific.

@@ -236,7 +236,8 @@ fn published(runs: &Runs, names: &[String]) -> Published {
             let is_filter = subject > ALL_ALLOW;
             let interval = share(samples, subject, ALL_ALLOW, 0).filter(|_| is_filter);
             let [share, low, high] = match interval {
-                Some(share) => [share.median, share.low, share.high].map(Some),
+                Some(share) => [share.median, share.low, share.high]
+                    .map(|one| Some(one).filter(|one| one.is_finite())),
                 None => [None; 3],
             };
             table.row(name.as_str(), [time, share, low, high]);
