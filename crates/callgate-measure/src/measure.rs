@@ -261,9 +261,8 @@ impl Samples {
     }
 
     /// The share of a subject's mean overhead that another one saves, as the negative change: -0.29 if `after` costs 29 %
-    /// less than `before`. The overhead is that over the subject `base`, in the same round. `None` if it is not resolved:
-    /// the confidence interval of the overhead of `before`, or of the difference, contains 0, or identical subjects differ
-    /// as much.
+    /// less than `before`. The overhead is that over the subject `base`, in the same round. `None` if the overhead of
+    /// `before`, or the difference, is not [resolved](Interval::is_resolved).
     pub fn change(
         &self,
         (before, after): (usize, usize),
@@ -279,9 +278,8 @@ impl Samples {
         let differences: Vec<f64> =
             before.iter().zip(&after).map(|(before, after)| before - after).collect();
         let (overhead, saved) = (Interval::of(&before, seed)?, Interval::of(&differences, seed)?);
-        let noise = self.weighted_noise(weights)?.median.abs();
-        let is_resolved = (saved.low > 0.0 || saved.high < 0.0) && saved.median.abs() > noise;
-        if overhead.low <= 0.0 || overhead.median <= noise || !is_resolved {
+        let noise = self.weighted_noise(weights)?;
+        if overhead.low <= 0.0 || !overhead.is_resolved(noise) || !saved.is_resolved(noise) {
             return None;
         }
         let changes = before.iter().zip(&after).map(|(before, after)| after / before - 1.0);

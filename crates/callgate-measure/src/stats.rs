@@ -18,6 +18,11 @@ use callgate_bpf::random::Rng;
 /// The smallest difference that is reported as resolved, in nanoseconds: identical subjects differ by as much.
 pub const RESOLUTION: f64 = 0.5;
 
+/// A figure is rough if its interval extends further than this share of it, or this number of nanoseconds, on average of both
+/// sides. One that is not rough was within both of the truth in the tests of `cargo lab truth`.
+const ROUGH_SHARE: f64 = 0.1;
+const ROUGH_NANOSECONDS: f64 = 3.0;
+
 /// The number of bootstrap resamples.
 const RESAMPLES: usize = 1000;
 
@@ -83,6 +88,20 @@ impl Interval {
     pub fn is_resolved(&self, noise: Interval) -> bool {
         let is_one_sided = self.low > 0.0 || self.high < 0.0;
         is_one_sided && self.median.abs() > noise.low.abs().max(noise.high.abs())
+    }
+
+    /// Whether a difference in nanoseconds is known to no better than 10 % or 3 ns.
+    pub fn is_rough(&self) -> bool {
+        self.width() / 2.0 > (self.median.abs() * ROUGH_SHARE).max(ROUGH_NANOSECONDS)
+    }
+
+    /// What is said beside an overhead: `not resolved`, `rough`, or nothing.
+    pub fn remark(&self, noise: Interval) -> &'static str {
+        match (self.is_resolved(noise), self.is_rough()) {
+            (false, _) => "not resolved",
+            (true, true) => "rough",
+            (true, false) => "",
+        }
     }
 
     /// The largest width at which the median has this relative precision, at least [`RESOLUTION`].
@@ -271,6 +290,21 @@ mod tests {
         assert!(!interval(1.0, 2.9, 4.0).is_resolved(quiet), "identical subjects differ by 3");
         let noisy = interval(-6.0, 0.0, 1.0);
         assert!(!interval(3.0, 5.0, 7.0).is_resolved(noisy), "or by 6 the other way");
+    }
+
+    #[test]
+    fn a_difference_is_rough_if_it_is_not_known_to_a_tenth_or_three_nanoseconds() {
+        let interval = |low, median, high| Interval { low, median, high };
+        let noise = interval(-1.0, 0.0, 1.0);
+        for (own, remark) in [
+            (interval(182.0, 200.0, 220.0), ""),
+            (interval(180.0, 200.0, 222.0), "rough"),
+            (interval(8.0, 10.0, 14.0), ""),
+            (interval(7.0, 10.0, 14.0), "rough"),
+            (interval(-7.0, 10.0, 14.0), "not resolved"),
+        ] {
+            assert_eq!(own.remark(noise), remark, "{own:?}");
+        }
     }
 
     #[test]
