@@ -47,19 +47,46 @@ static void check(int is_good, const char *what)
 		fail(what, strerror(errno));
 }
 
+/*
+ * The instruction alone, as in the experiments. The return from a function of the C library, which follows the syscall, is
+ * mispredicted on processors whose kernel must empty the predictor: 70 ns, and another 20 with a filter.
+ */
+static inline long call(long number, long first, long second, long third)
+{
+#if defined(__x86_64__)
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "0"(number), "D"(first), "S"(second), "d"(third)
+			 : "rcx", "r11", "memory");
+	return result;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = first;
+	register long x1 __asm__("x1") = second;
+	register long x2 __asm__("x2") = third;
+
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+	return x0;
+#else
+	return syscall(number, first, second, third);
+#endif
+}
+
 static void getpids(long count)
 {
 	while (count-- > 0)
-		syscall(SYS_getpid);
+		call(SYS_getpid, 0, 0, 0);
 }
 
 static void unixbench(long count)
 {
 	while (count-- > 0) {
-		syscall(SYS_close, syscall(SYS_dup, 0));
-		syscall(SYS_getpid);
-		syscall(SYS_getuid);
-		syscall(SYS_umask, 022);
+		call(SYS_close, call(SYS_dup, 0, 0, 0), 0, 0);
+		call(SYS_getpid, 0, 0, 0);
+		call(SYS_getuid, 0, 0, 0);
+		call(SYS_umask, 022, 0, 0);
 	}
 }
 
@@ -67,7 +94,7 @@ static void unixbench(long count)
 static void futexes(long count)
 {
 	while (count-- > 0)
-		syscall(SYS_futex, NULL, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
+		call(SYS_futex, 0, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
 }
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

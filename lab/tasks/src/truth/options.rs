@@ -11,11 +11,16 @@ usage: cargo lab truth [--experiment NAME]... [--runs N] [--time SECONDS] [--loa
 
 Measures the overhead of filters with a loop in C, which is timed by the CPU time of its thread, and
 shares no code with Callgate. That is the truth. Then repeats what `cargo lab experiment` measures,
-and counts how often its estimate was within 10 % or 3 ns of the truth, how often its 95 % interval
-contained the truth, and how often it was called resolved although it was wrong: all of its interval
-is further from the truth than that. First on the machine as it is, which should have nothing else to
-do, then beside busy loops on every processor. Exits with 1 if a figure that is called resolved is not
-within in 90 % of the runs, or not covered in 90 %, or ever wrong.
+first on the machine as it is, which should have nothing else to do, then beside busy loops on every
+processor. Counts in how many runs
+
+  a figure was claimed: given without the remarks 'rough' and 'not resolved',
+  a claimed estimate was within 10 % or 3 ns of the truth,
+  the 95 % interval contained the truth,
+  an overhead was called resolved and was wrong: all of its interval is further away than that.
+
+Exits with 1 if less than 90 % of the claimed estimates are within, or less than 90 % of the intervals
+contain the truth, or one was wrong.
 
   --experiment NAME  getpid, unixbench-syscall or condwait; repeat it for several (default: all)
   --runs N           the number of runs of each (default 100)

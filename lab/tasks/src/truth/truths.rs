@@ -49,6 +49,12 @@ impl CSamples {
         Ok(())
     }
 
+    /// These rounds.
+    #[cfg(test)]
+    pub(super) fn of(rounds: Vec<Vec<f64>>) -> CSamples {
+        CSamples { rounds }
+    }
+
     /// The number of rounds.
     pub(super) fn rounds(&self) -> usize {
         self.rounds.len()
