@@ -128,7 +128,7 @@ fn programs_that_a_server_needs_are_named_with_their_packages() -> TestResult {
 /// One subject each, for a tenth of a second: whether it is true is not asserted, because the machine may be busy.
 fn a_loop_in_c_is_beside_what_is_measured() -> TestResult {
     needs_seccomp()?;
-    needs_program("cc")?;
+    needs_program(Need::Tool, "cc")?;
     let value =
         parsed(&["truth", "--experiment", "getpid", "--runs", "1", "--time", "0.1", "--load", "1"]);
     assert_eq!(value["callgate"], "lab truth");

@@ -24,7 +24,7 @@ contain the truth, or one was wrong.
 
   --experiment NAME  getpid, unixbench-syscall or condwait; repeat it for several (default: all)
   --runs N           the number of runs of each (default 100)
-  --time SECONDS     the time of a run, at least 0.1 (default 5); the C loop takes 12 times as long
+  --time SECONDS     the time of a run, at least 0.1 (default 5); the C loop takes 8 times as long
   --load N           busy loops per processor (default 2); 0 for the machine as it is alone
   --json             print JSON
 

@@ -18,8 +18,11 @@ use crate::libseccomp_program::of_machine;
 use crate::machine;
 use crate::measuring::built_in_policy;
 
-/// How many times as long as a run the C loop takes: before and after the runs of a quiet machine, and beside a load.
-const C_RUNS: u32 = 4;
+/// How many times as long as a run the C loop takes, beside all runs of a condition.
+const C_RUNS: u32 = 8;
+
+/// With fewer rounds of the C loop, its interval is too wide.
+const LEAST_ROUNDS: usize = 8;
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments)?;
@@ -70,34 +73,29 @@ impl Measuring<'_> {
             .collect::<Result<_>>()?;
         let names = plan.subjects.iter().map(|subject| subject.name.clone()).collect();
         let mut report = CaseReport::new(case, names);
-        self.progress.at(case, "the C loop");
-        let time = self.options.time * C_RUNS;
-        let add = |measuring: &mut Self, samples: &mut CSamples| {
-            let (c_loop, cpu) = (&measuring.c_loop, measuring.cpu);
-            let added = samples.add(c_loop, &case.c, cpu, &filters, time);
-            measuring.progress.did(C_RUNS);
-            added
-        };
-        add(self, &mut report.truth)?;
-        report.quiet = self.runs(case, &plan, "")?;
-        add(self, &mut report.truth)?;
+        report.quiet = self.runs(case, &plan, &filters, &mut report.truth, "")?;
         if self.options.load > 0 && !interrupt::is_requested() {
             let _load = Load::start(self.options.load)?;
-            self.progress.at(case, "the C loop beside busy loops");
-            add(self, &mut report.c_loaded)?;
-            report.loaded = self.runs(case, &plan, " beside busy loops")?;
+            let how = " beside busy loops";
+            report.loaded = self.runs(case, &plan, &filters, &mut report.c_loaded, how)?;
         }
         Ok(report)
     }
 
-    /// The runs of each subject.
-    fn runs(&mut self, case: &Case, plan: &Plan, how: &str) -> Result<Vec<Vec<Run>>> {
+    /// The runs of each subject. The C loop has a turn after each run, because a machine is faster at some times than at others.
+    fn runs(
+        &mut self,
+        case: &Case,
+        plan: &Plan,
+        filters: &[Vec<String>],
+        c_samples: &mut CSamples,
+        how: &str,
+    ) -> Result<Vec<Vec<Run>>> {
+        let Options { runs: count, time, .. } = *self.options;
+        let turn = (time * C_RUNS).div_f64(count as f64);
         let mut runs = vec![Vec::new(); plan.subjects.len()];
-        for number in 1..=self.options.runs {
-            if interrupt::is_requested() {
-                break;
-            }
-            self.progress.at(case, &format!("run {number} of {}{how}", self.options.runs));
+        for number in 1..=count {
+            self.progress.at(case, &format!("run {number} of {count}{how}"));
             let plan = Plan { seed: number as u64, ..plan.clone() };
             let samples = measure(&plan, &mut |_| {}).map_err(|error| error.to_string())?;
             // The last run is shorter than the others.
@@ -106,6 +104,11 @@ impl Measuring<'_> {
             }
             for (subject, runs) in runs.iter_mut().enumerate() {
                 runs.extend(estimate(&samples, subject, case.base));
+            }
+            let least = if number == count { LEAST_ROUNDS } else { c_samples.rounds() + 1 };
+            c_samples.add(&self.c_loop, &case.c, self.cpu, filters, turn, least)?;
+            if interrupt::is_requested() {
+                break;
             }
             self.progress.did(1);
         }
@@ -142,27 +145,25 @@ fn plan(case: &Case, cpu: Option<usize>, time: Duration) -> Result<Plan> {
 
 /// Shows the share of the work that is done.
 struct Progress {
-    done: u32,
-    all: u32,
+    /// In runs.
+    done: usize,
+    all: usize,
     is_terminal: bool,
 }
 
 impl Progress {
     fn new(options: &Options, cases: usize) -> Progress {
         let conditions = if options.load > 0 { 2 } else { 1 };
-        let runs = u32::try_from(options.runs).unwrap_or(u32::MAX);
-        let each = C_RUNS * (conditions + 1) + runs * conditions;
-        let all = each * u32::try_from(cases).unwrap_or(u32::MAX);
+        let all = options.runs * conditions * cases;
         Progress { done: 0, all, is_terminal: std::io::stderr().is_terminal() }
     }
 
-    /// As much as this number of runs is done.
-    fn did(&mut self, runs: u32) {
+    fn did(&mut self, runs: usize) {
         self.done += runs;
     }
 
     fn at(&self, case: &Case, what: &str) {
-        let percent = 100 * u64::from(self.done) / u64::from(self.all.max(1));
+        let percent = 100 * self.done / self.all.max(1);
         let line = format!("{percent:>3} %  {}, {}: {what}", case.experiment.name(), case.what);
         match self.is_terminal {
             true => eprint!("\r\x1b[K{line}"),

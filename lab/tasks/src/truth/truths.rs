@@ -10,9 +10,6 @@ use callgate_tasks::Result;
 use super::c_loop::CLoop;
 use super::cases::CBody;
 
-/// With fewer rounds there is no 95 % interval.
-const LEAST_ROUNDS: usize = 8;
-
 /// The median time of each process, round by round and subject by subject.
 #[derive(Default)]
 pub(super) struct CSamples {
@@ -20,8 +17,8 @@ pub(super) struct CSamples {
 }
 
 impl CSamples {
-    /// Adds rounds for this time, unless it is interrupted. A round is a process per subject, given by its files of filters,
-    /// in random order.
+    /// Adds rounds for this time, and until there are at least `least`, unless it is interrupted. A round is a process per
+    /// subject, given by its files of filters, in random order.
     pub(super) fn add(
         &mut self,
         c_loop: &CLoop,
@@ -29,11 +26,12 @@ impl CSamples {
         cpu: Option<usize>,
         subjects: &[Vec<String>],
         time: Duration,
+        least: usize,
     ) -> Result<()> {
         let start = Instant::now();
         let mut rng = Rng::new(self.rounds.len() as u64);
         let mut order: Vec<usize> = (0..subjects.len()).collect();
-        while start.elapsed() < time || self.rounds.len() < LEAST_ROUNDS {
+        while start.elapsed() < time || self.rounds.len() < least {
             rng.shuffle(&mut order);
             let mut round = vec![0.0; subjects.len()];
             for subject in &order {
