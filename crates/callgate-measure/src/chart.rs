@@ -62,9 +62,14 @@ pub fn intervals(
     base: f64,
     digits: usize,
 ) -> Markup {
-    let longest = rows.iter().map(|(_, value)| value.high).fold(base, f64::max);
+    // Without the unbounded intervals of one round.
+    let bounds = |value: &Interval| match value.is_known() {
+        true => (value.low, value.high),
+        false => (value.median, value.median),
+    };
+    let longest = rows.iter().map(|(_, value)| bounds(value).1).fold(base, f64::max);
     // Noise may be more than the overhead.
-    let lowest = rows.iter().map(|(_, value)| value.low).fold(base, f64::min);
+    let lowest = rows.iter().map(|(_, value)| bounds(value).0).fold(base, f64::min);
     let scale = Scale::of(lowest, longest);
     chart(rows.len(), title, |svg| {
         axis(svg, &scale, rows.len(), unit);
@@ -73,8 +78,9 @@ pub fn intervals(
             label(svg, y, name);
             let (zero, end) = (scale.x(base), scale.x(value.median));
             rectangle(svg, "bar", (zero.min(end), y + 5.0), ((end - zero).abs(), 18.0));
-            whisker(svg, scale.x(value.low), scale.x(value.high), y + 14.0);
-            let beside = scale.x(value.high).max(zero) + 6.0;
+            let (low, high) = bounds(value);
+            whisker(svg, scale.x(low), scale.x(high), y + 14.0);
+            let beside = scale.x(high).max(zero) + 6.0;
             text(svg, "value", (beside, y + 18.5), &format!("{:.digits$}", value.median));
         }
     })

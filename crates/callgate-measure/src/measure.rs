@@ -209,7 +209,7 @@ impl Samples {
         Some(Estimate {
             minimum: stats::minimum(&all)?,
             median: stats::median(&self.values(subject, body))?,
-            overhead: Interval::of(&self.overheads(subject, body), seed(subject, body))?,
+            overhead: self.difference(subject, 0, body)?,
             spread: Summary::of(&all)?,
         })
     }
@@ -227,8 +227,7 @@ impl Samples {
 
     /// The noise floor for a body: the second "no filter" minus the first.
     pub fn noise(&self, body: usize) -> Option<Interval> {
-        let again = self.times.len().checked_sub(1)?;
-        Interval::of(&self.overheads(again, body), seed(again, body))
+        self.difference(self.times.len().checked_sub(1)?, 0, body)
     }
 
     /// The same for a mean over bodies.
@@ -262,9 +261,8 @@ impl Samples {
     }
 
     /// The share of a subject's mean overhead that another one saves, as the negative change: -0.29 if `after` costs 29 %
-    /// less than `before`. The overhead is that over the subject `base`, in the same round. `None` if it is not resolved:
-    /// the confidence interval of the overhead of `before`, or of the difference, contains 0, or identical subjects differ
-    /// as much.
+    /// less than `before`. The overhead is that over the subject `base`, in the same round. `None` if the overhead of
+    /// `before`, or the difference, is not [resolved](Interval::is_resolved).
     pub fn change(
         &self,
         (before, after): (usize, usize),
@@ -280,9 +278,8 @@ impl Samples {
         let differences: Vec<f64> =
             before.iter().zip(&after).map(|(before, after)| before - after).collect();
         let (overhead, saved) = (Interval::of(&before, seed)?, Interval::of(&differences, seed)?);
-        let noise = self.weighted_noise(weights)?.median.abs();
-        let is_resolved = (saved.low > 0.0 || saved.high < 0.0) && saved.median.abs() > noise;
-        if overhead.low <= 0.0 || overhead.median <= noise || !is_resolved {
+        let noise = self.weighted_noise(weights)?;
+        if overhead.low <= 0.0 || !overhead.is_resolved(noise) || !saved.is_resolved(noise) {
             return None;
         }
         let changes = before.iter().zip(&after).map(|(before, after)| after / before - 1.0);
@@ -328,10 +325,19 @@ impl Samples {
         rounds.into_iter().flatten().filter_map(|batches| stats::median(batches)).collect()
     }
 
+    /// The difference of a subject from another one in the same round.
+    pub fn difference(&self, subject: usize, base: usize, body: usize) -> Option<Interval> {
+        Interval::of(&self.differences(subject, base, body), seed(subject, body))
+    }
+
+    fn differences(&self, subject: usize, base: usize, body: usize) -> Vec<f64> {
+        let (own, base) = (self.values(subject, body), self.values(base, body));
+        own.iter().zip(&base).map(|(own, base)| own - base).collect()
+    }
+
     /// One difference from "no filter" per round.
     fn overheads(&self, subject: usize, body: usize) -> Vec<f64> {
-        let (own, none) = (self.values(subject, body), self.values(0, body));
-        own.iter().zip(&none).map(|(own, none)| own - none).collect()
+        self.differences(subject, 0, body)
     }
 
     fn means(&self, weights: &[f64], of: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
@@ -371,7 +377,7 @@ impl Samples {
                         self.denied.get(subject).and_then(|bodies| bodies.get(body)) == Some(&true)
                     };
                     is_known(self.noise(body), &denied, &|subject| {
-                        Interval::of(&self.overheads(subject, body), seed(subject, body))
+                        self.difference(subject, 0, body)
                     })
                 }),
             }

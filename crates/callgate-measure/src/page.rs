@@ -4,6 +4,7 @@ use callgate_html::{Markup, Page, Section as PageSection, Warning};
 
 use crate::chart::{bars, boxes};
 use crate::report::{Aggregate, Report, Row, Section};
+use crate::stats::Interval;
 
 /// In place of the overhead of a denied syscall.
 pub const DENIED: &str = "denied: the kernel skips it";
@@ -59,12 +60,17 @@ pub fn figures(section: &Section) -> Markup {
         body.append(&bars(section));
         body.append(&boxes(section));
         body.table("", &TITLES, |table| {
-            section.rows.iter().enumerate().for_each(|(at, own)| row(table, &of_row(own, at == 0)));
+            section
+                .rows
+                .iter()
+                .enumerate()
+                .for_each(|(at, own)| row(table, &of_row(own, section.noise, at == 0)));
         });
         let noise = section.noise;
         let noise = format!(
-            "Noise: two identical children without filter differ by {:.2} ns ({:.2} … {:.2}).",
-            noise.median, noise.low, noise.high
+            "Noise: two identical children without filter differ by {:.2} ns ({}).",
+            noise.median,
+            noise.bounds(2, "…")
         );
         body.paragraph(&noise);
         if section.rows.iter().any(Row::is_denied) {
@@ -110,14 +116,19 @@ fn of_aggregate(one: &Aggregate) -> [String; 7] {
     ]
 }
 
-fn of_row(row: &Row, is_first: bool) -> [String; 9] {
+fn of_row(row: &Row, noise: Interval, is_first: bool) -> [String; 9] {
     let estimate = &row.estimate;
     let over = estimate.overhead;
     let (overhead, interval) = match (is_first, row.is_denied()) {
         (true, _) => (String::new(), String::new()),
         (false, true) => (DENIED.to_owned(), String::new()),
         (false, false) => {
-            (format!("{:.1}", over.median), format!("{:.1} … {:.1}", over.low, over.high))
+            let bounds = over.bounds(1, "…");
+            let interval = match over.remark(noise) {
+                "" => bounds,
+                remark => format!("{bounds}, {remark}"),
+            };
+            (format!("{:.1}", over.median), interval)
         }
     };
     [

@@ -29,7 +29,7 @@ pub fn text(report: &Report) -> String {
             "nanoseconds", "", "minimum", "median", "overhead"
         );
         for (at, row) in section.rows.iter().enumerate() {
-            text.push_str(&line(row, at == 0));
+            text.push_str(&line(row, section.noise, at == 0));
         }
         let noise = section.noise;
         let _ = writeln!(
@@ -97,7 +97,7 @@ fn aggregate(one: &Aggregate) -> String {
     text
 }
 
-fn line(row: &Row, is_first: bool) -> String {
+fn line(row: &Row, noise: Interval, is_first: bool) -> String {
     let estimate = &row.estimate;
     let treatment = row.treatment.filter(|_| !is_first).map_or("", |treatment| treatment.name());
     let mut line = format!(
@@ -111,13 +111,17 @@ fn line(row: &Row, is_first: bool) -> String {
     } else if !is_first {
         let overhead = estimate.overhead;
         let _ = write!(line, "{:>+10.1}  {}", overhead.median, between(overhead));
+        let remark = overhead.remark(noise);
+        if !remark.is_empty() {
+            let _ = write!(line, ", {remark}");
+        }
     }
     line + "\n"
 }
 
-/// `1.0 .. 2.0`.
+/// `1.0 .. 2.0`, or `unknown` after one round.
 pub fn between(interval: Interval) -> String {
-    format!("{:.1} .. {:.1}", interval.low, interval.high)
+    interval.bounds(1, "..")
 }
 
 /// Shortens a name to [`NAME`] characters at its start: the end is more specific.

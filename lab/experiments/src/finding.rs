@@ -39,25 +39,6 @@ pub struct Known {
 
 impl Known {
     pub(crate) fn of(interval: Interval, noise: Interval) -> Known {
-        let is_one_sided = interval.low > 0.0 || interval.high < 0.0;
-        let same = noise.low.abs().max(noise.high.abs());
-        Known { interval, is_resolved: is_one_sided && interval.median.abs() > same }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_difference_is_resolved_when_identical_subjects_differ_by_less() {
-        let interval = |low, median, high| Interval { low, median, high };
-        let of = |own, noise| Known::of(own, noise).is_resolved;
-        let quiet = interval(-2.0, 1.0, 3.0);
-        assert!(of(interval(3.0, 5.0, 7.0), quiet));
-        assert!(of(interval(-7.0, -5.0, -3.0), quiet));
-        assert!(!of(interval(-0.1, 5.0, 7.0), quiet), "0 is inside");
-        assert!(!of(interval(1.0, 2.9, 4.0), quiet), "identical subjects differ by 3");
-        assert!(!of(interval(3.0, 5.0, 7.0), interval(-6.0, 0.0, 1.0)), "or by 6 the other way");
+        Known { interval, is_resolved: interval.is_resolved(noise) }
     }
 }

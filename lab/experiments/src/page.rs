@@ -59,7 +59,7 @@ fn published_sections(published: &Published) -> Vec<PageSection> {
 fn of_finding(finding: &Finding) -> [String; 3] {
     let known = finding.known.map_or(String::new(), |Known { interval, is_resolved }| {
         let resolved = if is_resolved { "resolved" } else { "not resolved" };
-        format!("{:.1} … {:.1}, {resolved}", interval.low, interval.high)
+        format!("{}, {resolved}", interval.bounds(1, "…"))
     });
     [finding.text.to_owned(), format!("{:.2} {}", finding.value, finding.unit), known]
 }

@@ -34,6 +34,7 @@ mod suites;
 mod systemd;
 mod table;
 mod tasks;
+mod truth;
 mod versions;
 mod workloads;
 

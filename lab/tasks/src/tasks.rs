@@ -4,7 +4,7 @@ use crate::{
     binaries, bpf_sim, compare, containers, converted, documents, experiments, firecracker,
     hostile, kafel, kernels, libseccomp_names, libseccomp_program, libseccomp_rules,
     libseccomp_speed, libseccomp_suite, lxc, measuring, minijail, optimum, pasted_c, profiles,
-    recording, refusals, smt, snap, startup, suites, systemd, workloads,
+    recording, refusals, smt, snap, startup, suites, systemd, truth, workloads,
 };
 use callgate_tasks::Task;
 
@@ -195,6 +195,12 @@ pub(crate) const TASKS: &[Task] = &[
         summary: "measure the start of a process up to its filter, and write docs/startup.md",
         help: startup::HELP,
         run: startup::run,
+    },
+    Task {
+        name: "truth",
+        summary: "check what is measured against a loop in C, on a quiet and on a busy machine",
+        help: truth::HELP,
+        run: truth::run,
     },
     Task {
         name: "workloads",

@@ -5,7 +5,7 @@ mod schema;
 
 use std::process::{Command, Output};
 
-use callgate_testing::{Need, Skip, TestResult};
+use callgate_testing::{Need, Skip, TestResult, needs_program};
 use serde_json::{Value, json};
 
 use schema::{difference, must_match};
@@ -125,10 +125,41 @@ fn programs_that_a_server_needs_are_named_with_their_packages() -> TestResult {
     Ok(())
 }
 
+/// One subject each, for a tenth of a second: whether it is true is not asserted, because the machine may be busy.
+fn a_loop_in_c_is_beside_what_is_measured() -> TestResult {
+    needs_seccomp()?;
+    needs_program(Need::Tool, "cc")?;
+    let value =
+        parsed(&["truth", "--experiment", "getpid", "--runs", "1", "--time", "0.1", "--load", "1"]);
+    assert_eq!(value["callgate"], "lab truth");
+    let case = &value["cases"][0];
+    assert_eq!(
+        (&case["experiment"], value["cases"].as_array().unwrap().len()),
+        (&json!("getpid"), 1)
+    );
+    let rows = case["rows"].as_array().unwrap();
+    let subjects: Vec<&str> = rows.iter().map(|row| row["subject"].as_str().unwrap()).collect();
+    let expected =
+        ["BPF-less allow", "RET_ALLOW 1 filter", "RET_ALLOW 2 filters", "1 filter, 250 more"];
+    assert_eq!(subjects, expected);
+    for row in rows {
+        let truth = |key: &str| row["truth_ns"][key].as_f64().unwrap();
+        assert!(truth("low") <= truth("median") && truth("median") <= truth("high"), "{row}");
+        assert!(row["c_loaded_ns"]["median"].is_f64(), "{row}");
+        for condition in ["quiet", "loaded"] {
+            let condition = &row[condition];
+            assert_eq!(condition["runs"], 1, "{row}");
+            assert!(condition["estimates"][0]["overhead_ns"]["median"].is_number(), "{row}");
+        }
+    }
+    Ok(())
+}
+
 callgate_testing::tests![
     weighted_means_match_the_schema,
     published_tables_and_box_plots_match_the_schema,
     other_documents_do_not_match,
     profiles_that_deny_what_an_experiment_needs_are_refused,
     programs_that_a_server_needs_are_named_with_their_packages,
+    a_loop_in_c_is_beside_what_is_measured,
 ];

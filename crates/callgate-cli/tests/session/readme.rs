@@ -12,7 +12,7 @@
 //! | `silent` | the output is not shown |
 //! | `numbers` | numbers and the space around them vary |
 //! | `end` | only the last lines are shown |
-//! | `noisy` | the exit status may be 3, and standard error is not shown, because the machine may be busy |
+//! | `noisy` | the exit status may be 3, standard error is not shown, and remarks about noise vary, because the machine may be busy |
 
 use std::path::Path;
 
@@ -177,9 +177,15 @@ fn play(block: &Block) -> TestResult {
             printed.drain(..printed.len().saturating_sub(example.prints.len()));
         }
         let same = printed.len() == example.prints.len()
-            && printed.iter().zip(&example.prints).all(|(own, shown)| match block.has("numbers") {
-                true => without_numbers(own) == without_numbers(shown),
-                false => own == shown,
+            && printed.iter().zip(&example.prints).all(|(own, shown)| {
+                let plain = |line: &str| match block.has("noisy") {
+                    true => without_remark(line).to_owned(),
+                    false => line.to_owned(),
+                };
+                match block.has("numbers") {
+                    true => without_numbers(&plain(own)) == without_numbers(&plain(shown)),
+                    false => plain(own) == plain(shown),
+                }
             });
         assert!(
             same,
@@ -190,6 +196,12 @@ fn play(block: &Block) -> TestResult {
         );
     }
     Ok(())
+}
+
+/// The line without what `bench` says about an interval that noise made wide.
+fn without_remark(line: &str) -> &str {
+    let end = [", rough", ", not resolved"].iter().find_map(|remark| line.strip_suffix(remark));
+    end.unwrap_or(line)
 }
 
 /// The line with `0` for each number, and one space for each gap.

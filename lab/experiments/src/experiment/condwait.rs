@@ -20,8 +20,7 @@ use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Test};
 use super::error::{ExperimentError, ExperimentErrorKind};
 use super::runs::{Extra, Runs};
 use super::setup::{
-    Options, Setup, compiled, difference, known, missing, native, of_rules, overhead, share, shown,
-    syscall,
+    Options, Setup, compiled, known, missing, native, of_rules, overhead, share, shown, syscall,
 };
 use crate::bodies::CondWait;
 use crate::finding::{Finding, Known};
@@ -237,7 +236,8 @@ fn published(runs: &Runs, names: &[String]) -> Published {
             let is_filter = subject > ALL_ALLOW;
             let interval = share(samples, subject, ALL_ALLOW, 0).filter(|_| is_filter);
             let [share, low, high] = match interval {
-                Some(share) => [share.median, share.low, share.high].map(Some),
+                Some(share) => [share.median, share.low, share.high]
+                    .map(|one| Some(one).filter(|one| one.is_finite())),
                 None => [None; 3],
             };
             table.row(name.as_str(), [time, share, low, high]);
@@ -251,7 +251,7 @@ fn findings(samples: &Samples) -> Vec<Finding> {
     // Without a denylist there are fewer subjects.
     let subjects = ALL_ALLOW + 1..samples.subjects();
     let findings = KEYS.into_iter().zip(subjects).filter_map(|((key, text), subject)| {
-        let (over, noise) = (difference(samples, subject, ALL_ALLOW, 0)?, samples.noise(0)?);
+        let (over, noise) = (samples.difference(subject, ALL_ALLOW, 0)?, samples.noise(0)?);
         let finding = Finding::new(key, text, over.median, "ns");
         Some(Finding { known: Some(Known::of(over, noise)), ..finding })
     });

@@ -192,15 +192,3 @@ pub(super) fn share(
         own.iter().zip(&none).map(|(own, none)| (1.0 - none / own) * 100.0).collect();
     Interval::of(&shares, subject as u64)
 }
-
-/// The difference of a subject from another one in the same round, in nanoseconds.
-pub(super) fn difference(
-    samples: &Samples,
-    subject: usize,
-    baseline: usize,
-    body: usize,
-) -> Option<Interval> {
-    let (own, other) = (samples.values(subject, body), samples.values(baseline, body));
-    let differences: Vec<f64> = own.iter().zip(&other).map(|(own, other)| own - other).collect();
-    Interval::of(&differences, subject as u64)
-}

@@ -111,5 +111,5 @@ impl Report<'_> {
 }
 
 fn cells(ratio: Interval) -> [String; 2] {
-    [format!("{:.3}", ratio.median), format!("{:.3} … {:.3}", ratio.low, ratio.high)]
+    [format!("{:.3}", ratio.median), ratio.bounds(3, "…")]
 }

@@ -55,7 +55,7 @@ pub fn text(report: &Report<'_>) -> String {
 }
 
 fn between(interval: Interval) -> String {
-    format!("{:.3} .. {:.3}", interval.low, interval.high)
+    interval.bounds(3, "..")
 }
 
 /// Everything, with stable keys.

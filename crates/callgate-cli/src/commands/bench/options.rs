@@ -17,7 +17,8 @@ except ALLOW replaced by an errno, so that no process is killed. The baselines
 are children without a filter, and with the smallest filter (constant allow). A
 round is one child of each; a sample is the median of its batches. The overhead
 is the difference from no filter in the same round: the report has its median
-over all rounds and its 95 % confidence interval (bootstrap).
+over all rounds and its 95 % confidence interval. 'not resolved' is beside an
+overhead that may be noise, 'rough' beside one not known to 10 % or 3 ns.
 
 The baseline without a filter is measured twice; the difference is the noise
 floor. Rounds continue until the confidence intervals are as narrow as
