@@ -62,8 +62,9 @@ impl Root {
         command.args(["--mount", "--propagation", "private", "--pid", "--fork", "--kill-child"]);
         command.arg(format!("--mount-proc={}", self.path.join("proc").display()));
         command.args(["chroot", &format!("--userspec={user}")]).arg(&self.path).args(words);
-        // Programs of this system may be elsewhere.
-        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        // Programs of this system may be elsewhere than Debian's.
+        const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+        command.env_clear().env("PATH", PATH);
         command.env("HOME", home).env("LC_ALL", "C.UTF-8").env("DEBIAN_FRONTEND", "noninteractive");
         command
     }
