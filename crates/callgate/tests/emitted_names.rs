@@ -134,11 +134,14 @@ const LIBC: &str = "
 pub mod libc {
     pub type c_ulong = u64;
     pub type c_int = i32;
+    pub type c_long = i64;
     #[derive(Clone, Copy)]
     pub struct sock_filter { pub code: u16, pub jt: u8, pub jf: u8, pub k: u32 }
     pub struct sock_fprog { pub len: u16, pub filter: *mut sock_filter }
+    pub const PR_SET_SECCOMP: i32 = 22;
     pub const PR_SET_NO_NEW_PRIVS: i32 = 38;
     pub const SYS_seccomp: i64 = 317;
+    pub const SECCOMP_MODE_FILTER: u32 = 2;
     pub const SECCOMP_SET_MODE_FILTER: u32 = 1;
     pub const SECCOMP_FILTER_FLAG_TSYNC: u64 = 1;
     pub const SECCOMP_FILTER_FLAG_LOG: u64 = 2;
@@ -147,6 +150,7 @@ pub mod libc {
     pub const SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV: u64 = 32;
     pub const ESRCH: i32 = 3;
     pub const EINVAL: i32 = 22;
+    pub const ENOSYS: i32 = 38;
     unsafe extern \"C\" {
         pub fn prctl(option: i32, ...) -> i32;
         pub fn syscall(number: i64, ...) -> i64;
@@ -163,18 +167,23 @@ type SockFilter struct { Code uint16; Jt, Jf uint8; K uint32 }
 type SockFprog struct { Len uint16; Filter *SockFilter }
 
 const (
+	PR_SET_SECCOMP = 22
 	PR_SET_NO_NEW_PRIVS = 38
+	SYS_PRCTL = 157
 	SYS_SECCOMP = 317
+	SECCOMP_MODE_FILTER = 2
 	SECCOMP_SET_MODE_FILTER = 1
 	SECCOMP_FILTER_FLAG_TSYNC = 1
 	SECCOMP_FILTER_FLAG_LOG = 2
 	SECCOMP_FILTER_FLAG_NEW_LISTENER = 8
 	ESRCH = syscall.ESRCH
 	EINVAL = syscall.EINVAL
+	ENOSYS = syscall.ENOSYS
 )
 
 func Prctl(option int, a, b, c, d uintptr) error { return nil }
 func Syscall(trap, a, b, c uintptr) (uintptr, uintptr, syscall.Errno) { return 0, 0, 0 }
+func Syscall6(trap, a, b, c, d, e, f uintptr) (uintptr, uintptr, syscall.Errno) { return 0, 0, 0 }
 ";
 
 /// Writes the sources of all words into one program, and returns the command that checks it.
