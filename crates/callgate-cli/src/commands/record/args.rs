@@ -64,8 +64,8 @@ looks for new containers every second, in the names of kubelet's links in
 again. A recording that ended early, because a signal arrived before the time of
 --for or the recorder was killed, gets a name that ends in .1.json (.2.json, …),
 and the container is recorded again. DIR has one recorder at a time and at most
-10,000 recordings. Their eBPF programs are shared, and each container takes about
-1 MB of kernel memory per processor.
+10,000 recordings. Their eBPF programs are shared, and each container takes
+about 1 MB of kernel memory per processor.
 
 With --split, each executable also gets a recording of its own, for programs
 that start others which need other profiles, such as a login server and its

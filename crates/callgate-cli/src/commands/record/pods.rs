@@ -72,9 +72,9 @@ impl PodContainer {
         format!("{name}-{id}")
     }
 
-    /// Whether a text may be a [`file_stem`](PodContainer::file_stem).
+    /// Whether a text may be a [`file_stem`](PodContainer::file_stem). Of a long name, the namespace may be cut off.
     pub(super) fn is_file_stem(text: &str) -> bool {
-        text.rsplit_once('-').is_some_and(|(name, id)| name.contains('_') && is_id(id))
+        text.rsplit_once('-').is_some_and(|(name, id)| !name.is_empty() && is_id(id))
     }
 }
 
