@@ -303,7 +303,9 @@ fn a_directory_has_one_recorder_and_parts_of_killed_ones_are_kept() -> TestResul
     let id = node.start("web-1", 1);
     let mut recorder = node.record(&[]);
     recorder.until_it_says("attached to default/web-1/app, 1 thread\n");
-    let second = Command::new(env!("CARGO_BIN_EXE_callgate"))
+    // Should it start, it must not record for ever.
+    let second = Command::new("timeout")
+        .args(["60", env!("CARGO_BIN_EXE_callgate")])
         .args(["record", "--node", "recordings", "--logs", "logs", "--pods", "default/web-*"])
         .current_dir(&node.directory)
         .output()

@@ -43,7 +43,7 @@ pub(super) struct Score {
 /// What a score means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// There are no runs.
+    /// It was never measured.
     Unknown,
     /// It was close to the truth when it was claimed, and its interval contains the truth.
     Holds,

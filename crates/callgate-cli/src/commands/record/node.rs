@@ -188,7 +188,7 @@ impl Node {
         Ok(node)
     }
 
-    /// The limit that does not permit another recording, if so many are being made.
+    /// What stops another recording from starting while `running` are being made.
     fn limit(&self, running: usize) -> Option<Limit> {
         if running >= self.most {
             Some(Limit::Running)

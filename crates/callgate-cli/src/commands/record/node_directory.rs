@@ -69,7 +69,7 @@ impl NodeDirectory {
         self.path.join(container.file_stem() + RECORDING)
     }
 
-    /// Whether no other recording may be made, if so many are being made.
+    /// Whether the directory has no room for another recording beside the `running` ones.
     pub(super) fn is_full(&self, running: usize) -> bool {
         // If it cannot be read, writing the recording fails, and says why.
         self.directory.names().is_ok_and(|names| count(&names) + running >= MAX_FILES)
