@@ -218,7 +218,12 @@ fn the_target_continues_and_can_be_recorded_again() -> TestResult {
         })?;
         assert_eq!(count(&recorded.recording, "getegid"), calls);
         assert_eq!(count(&recorded.recording, "munlockall"), 3 * calls);
-        assert_eq!(recorded.notes, []);
+        // The signal came long before the time was over.
+        assert!(
+            matches!(recorded.notes.as_slice(), [Note::CutShort { .. }]),
+            "{:?}",
+            recorded.notes
+        );
         assert_eq!(subject.ask("call 1000"), "done");
     }
     Ok(())
