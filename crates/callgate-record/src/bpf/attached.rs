@@ -274,7 +274,8 @@ mod tests {
     fn threads_without_room_are_counted() {
         /// No thread has a larger number (`PID_MAX_LIMIT`).
         const UNUSED: u32 = 1 << 22;
-        // Other recorders do not use these programs.
+        // While this is there, other recorders use its programs, which are older, and not those that are loaded next.
+        let _older = Recorder::new(false).unwrap();
         let mut recorder = Recorder::new(false).unwrap().with_own_programs().unwrap();
         let mut command = std::process::Command::new("sh");
         command.args(["-c", "read line; (exit 3); :"]).stdin(std::process::Stdio::piped());
