@@ -50,7 +50,7 @@ pub(in crate::release) fn build(context: &Context) -> Result<Vec<Artefact>> {
         });
     }
     let mut sdist = tools.command(context, "maturin");
-    sdist.args(["sdist", "--quiet", "--manifest-path", "bindings/python/Cargo.toml", "--out"]);
+    sdist.args(["sdist", "--manifest-path", "bindings/python/Cargo.toml", "--out"]);
     execute(sdist.arg(&output))?;
     artefacts.push(Artefact {
         path: format!("python/callgate-{}.tar.gz", context.version),
