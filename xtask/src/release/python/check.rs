@@ -35,11 +35,15 @@ pub(in crate::release) fn check(context: &Context) -> Result<()> {
         println!("-- {}", path.file_name().unwrap_or_default().display());
         let list = run(Command::new("unzip").arg("-Z1").arg(&path))?;
         contents(&list, &[CONTENTS, &[THIRD_PARTY]].concat(), &path)?;
-        symbol_versions(context, &tools, wheel)?;
+        match wheel.libc {
+            Libc::Glibc => symbol_versions(context, &tools, wheel)?,
+            Libc::Musl => resolved(context, wheel)?,
+        }
         match (wheel.libc, context.is_native(wheel.machine)) {
             (Libc::Glibc, true) => native(context, &path)?,
             (Libc::Glibc, false) => emulated(context, wheel)?,
-            (Libc::Musl, _) => resolved(context, wheel)?,
+            // No Python of Debian uses musl.
+            (Libc::Musl, _) => {}
         }
     }
     source_distribution(context)
@@ -84,7 +88,9 @@ fn emulated(context: &Context, wheel: Wheel) -> Result<()> {
     execute(portable(context, python.env("PYTHONPATH", packages)))
 }
 
-/// Whether Python and the oldest musl of the tag have all symbols that the library needs.
+/// Whether the library needs nothing but musl, and Python and the oldest musl of the tag have all symbols that it needs.
+/// auditwheel knows musl only by the name that Alpine gives it; musl's loader takes `libc.so` for itself
+/// (`load_library` in its `ldso/dynlink.c`).
 fn resolved(context: &Context, wheel: Wheel) -> Result<()> {
     let root = context.scratch("musl")?;
     let apt = Apt::new(&context.scratch("musl-lists")?, DEBIAN, Some(wheel.machine.debian))?;
@@ -93,6 +99,11 @@ fn resolved(context: &Context, wheel: Wheel) -> Result<()> {
     let libc = root.join(format!("lib/{}-linux-musl/libc.so", wheel.machine.name));
     let python = executable()?;
     let library = unpacked(context, wheel)?.join("callgate/_native.abi3.so");
+    let dynamic = run(Command::new("readelf").args(["--dynamic", "--wide"]).arg(&library))?;
+    let needed = dynamic.lines().filter(|line| line.contains("(NEEDED)"));
+    if let Some(other) = needed.into_iter().find(|line| !line.ends_with("[libc.so]")) {
+        return Err(format!("{}: needs more than musl: {}", library.display(), other.trim()));
+    }
     let missing = missing_symbols(&library, &[&libc, &python])?;
     match missing.as_slice() {
         [] => Ok(()),
