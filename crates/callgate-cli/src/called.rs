@@ -14,6 +14,11 @@ pub(crate) fn called(
     reading: &SourceOptions,
     arches: &[Arch],
 ) -> Result<(Option<Arch>, SeccompData)> {
+    let written = args.is_empty().then(|| parts(call)).flatten();
+    let (call, args) = match &written {
+        Some((name, args)) => (*name, args.as_slice()),
+        None => (call, args),
+    };
     if args.len() > 6 {
         return Err(Failure::new(format!(
             "{} arguments given, but a syscall has at most 6",
@@ -35,6 +40,20 @@ pub(crate) fn called(
         *slot = syscall::parse_argument(arch, text)?;
     }
     Ok((arch.or_else(|| syscall::arch_of(&data)), data))
+}
+
+/// The name and the arguments of a call as C writes it: `socket(AF_INET, SOCK_STREAM, 0)`.
+fn parts(call: &str) -> Option<(&str, Vec<String>)> {
+    let (name, rest) = call.trim_end_matches(';').split_once('(')?;
+    let inside = rest.strip_suffix(')')?.trim();
+    let args = inside.split(',').map(|arg| arg.trim().to_owned());
+    Some((name.trim(), if inside.is_empty() { Vec::new() } else { args.collect() }))
+}
+
+/// The number of arguments of a call that are given, in the call itself or after it.
+pub(crate) fn given_count(call: &str, args: &[String]) -> usize {
+    let written = args.is_empty().then(|| parts(call)).flatten();
+    written.map_or(args.len(), |(_, args)| args.len())
 }
 
 /// The architecture of a syscall that does not name one.

@@ -18,13 +18,13 @@ pub fn number(arch: Arch, text: &str) -> Result<u32> {
     find(arch, text)?.ok_or_else(|| unknown(&[arch], text))
 }
 
-/// Like [`number`]; `None` if the architecture has no syscall of that name.
+/// Like [`number`], which takes constants such as `SYS_read`, too; `None` if the architecture has no syscall of that name.
 ///
 /// # Errors
 /// If a number does not fit in 32 bits.
 pub fn find(arch: Arch, text: &str) -> Result<Option<u32>> {
     if !text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
-        return Ok(arch.number(text));
+        return Ok(arch.number(syscalls::name_in_constant(text).unwrap_or(text)));
     }
     parse_number(text).map(Some)
 }

@@ -29,4 +29,4 @@ mod table;
 pub use facts::{ArgFacts, Args, KernelVersion, KernelVersionError, SyscallFacts};
 pub use of_arch::{Argument, ArgumentError, SyscallTable, list_syscalls};
 pub use table::KnownSyscall;
-pub use table::{facts, is_known_name, known_name, known_names, nearest_name};
+pub use table::{facts, is_known_name, known_name, known_names, name_in_constant, nearest_name};

@@ -226,6 +226,11 @@ pub fn known_name(name: &str) -> Option<&'static str> {
     KnownSyscall::named(name).map(KnownSyscall::name)
 }
 
+/// The name in a constant of its number: `__NR_read` (`asm/unistd.h`), `SYS_read` (syscall(2)).
+pub fn name_in_constant(text: &str) -> Option<&str> {
+    text.strip_prefix("__NR_").or_else(|| text.strip_prefix("SYS_"))
+}
+
 /// The names of all syscalls of all architectures of [`Arch`], sorted.
 pub fn known_names() -> impl Iterator<Item = &'static str> {
     SYSCALLS.iter().map(|(name, ..)| *name)

@@ -1,6 +1,7 @@
 //! The content of a source: what the library reads.
 
 use callgate_formats::languages::LanguageId;
+use callgate_formats::systemd::SystemdVersion;
 use callgate_requests::source::{
     AnyFilter, NamedText, SourceContent, SourceFormat, SourceText, Stack, Texts,
 };
@@ -21,12 +22,14 @@ pub(super) struct Loaded {
     /// The given format.
     pub(super) format: Option<SourceFormat>,
     pub(super) part: Option<String>,
+    /// The version of systemd that reads it on this machine, unless an option says another one.
+    pub(super) systemd: Option<SystemdVersion>,
 }
 
 impl Loaded {
     /// Content with a name that is not at a place.
     pub(super) fn of(name: String, content: SourceContent) -> Loaded {
-        Loaded { name, content, place: None, format: None, part: None }
+        Loaded { name, content, place: None, format: None, part: None, systemd: None }
     }
 
     /// Texts that are read together.
@@ -41,6 +44,8 @@ impl Loaded {
 
     /// The source for the library.
     pub(super) fn text(&self, options: &SourceOptions) -> Result<SourceText> {
+        let mut reading = options.reading()?;
+        reading.systemd = reading.systemd.or(self.systemd);
         Ok(SourceText {
             name: self.name.clone(),
             format: self.format,
@@ -50,7 +55,7 @@ impl Loaded {
             ignores_values: true,
             keeps_warnings: options.keeps_warnings,
             wording: WORDING,
-            ..SourceText::new(self.content.clone(), options.reading()?)
+            ..SourceText::new(self.content.clone(), reading)
         })
     }
 

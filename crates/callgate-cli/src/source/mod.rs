@@ -28,6 +28,7 @@ mod expression;
 mod filter;
 mod format;
 mod included;
+mod installed;
 mod loaded;
 mod loader;
 mod named;

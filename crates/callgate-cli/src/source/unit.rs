@@ -16,6 +16,7 @@ use callgate_formats::systemd;
 use callgate_requests::source::{NamedText, SourceContent, Texts};
 
 use super::content::Loaded;
+use super::installed::{InstalledUnit, installed_version};
 use super::place::{MAX_BYTES, Place};
 use super::referenced::{Referenced, named_text, read_referenced};
 use super::tree::Tree;
@@ -90,6 +91,9 @@ impl UnitSource {
         match path.to_str().filter(|name| syscalls::is_known_name(name) && !path.exists()) {
             Some(name) => failure
                 .more_help(&format!("for the syscall, write systemd:SystemCallFilter={name}")),
+            None if is_missing(path) && path.components().count() == 1 => {
+                failure.more_help("no unit of the system on this machine has this name, either")
+            }
             None => failure,
         }
     }
@@ -110,7 +114,16 @@ impl UnitSource {
                 systemd::check_unit_name(&name).map_err(|error| Failure::of(&name, vec![error]))?;
                 let mut texts = read_files(place).map_err(|failure| self.explain(failure))?;
                 texts.iter_mut().for_each(|text| text.role = systemd::FILE);
-                Ok(Loaded { place: Some(place.clone()), ..Loaded::of_texts(name, language, texts) })
+                let is_installed = |path: &PathBuf| installed(path).is_some();
+                let path = match place {
+                    Place::File(path) => Some(path).filter(|path| is_installed(path)),
+                    Place::Stdin => None,
+                };
+                Ok(Loaded {
+                    place: path.is_none().then(|| place.clone()),
+                    systemd: path.and_then(|_| installed_version()),
+                    ..Loaded::of_texts(name, language, texts)
+                })
             }
         }
     }
@@ -135,6 +148,11 @@ fn template(path: &Path) -> Option<PathBuf> {
     (!instance.is_empty()).then(|| path.with_file_name(format!("{name}@.{suffix}")))
 }
 
+/// Whether there is neither a unit file at a path nor its template.
+fn is_missing(path: &Path) -> bool {
+    !path.exists() && !template(path).is_some_and(|template| template.exists())
+}
+
 /// The directory with the drop-ins of a unit file.
 fn directory_beside(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
@@ -145,9 +163,15 @@ fn directory_beside(path: &Path) -> PathBuf {
 /// The unit file and its drop-ins, or the drop-ins of a directory, in the order in which systemd reads them.
 fn read_files(place: &Place) -> Result<Vec<NamedText>> {
     let Place::File(path) = place else { return Ok(vec![read_text(place)?]) };
+    if let Some(unit) = installed(path) {
+        let unit = unit?;
+        let mut texts = vec![read_text(&Place::File(unit.file))?];
+        add_drop_ins(&unit.drop_ins, None, &mut texts)?;
+        return Ok(texts);
+    }
     if path.is_dir() {
         let mut texts = Vec::new();
-        add_drop_ins(std::slice::from_ref(path), &Tree::of(place), &mut texts)?;
+        add_drop_ins(std::slice::from_ref(path), Some(&Tree::of(place)), &mut texts)?;
         if texts.is_empty() {
             return Err(Failure::about(
                 path.display().to_string(),
@@ -163,13 +187,30 @@ fn read_files(place: &Place) -> Result<Vec<NamedText>> {
     let beside = template.iter().chain([path]).map(|path| directory_beside(path));
     let beside: Vec<_> = beside.filter(|beside| beside.is_dir()).collect();
     let tree = Tree::of(&Place::File(file.unwrap_or(path).clone()));
-    add_drop_ins(&beside, &tree, &mut texts)?;
+    add_drop_ins(&beside, Some(&tree), &mut texts)?;
     Ok(texts)
+}
+
+/// The unit of this machine that a name alone stands for, unless there is a file or a template with this name here.
+fn installed(path: &Path) -> Option<Result<InstalledUnit>> {
+    if !is_missing(path) {
+        return None;
+    }
+    let masked = |why: io::Error| {
+        Failure::about(path.display().to_string(), why.to_string())
+            .help("systemd does not start a unit that is masked; give the path of another file")
+    };
+    Some(InstalledUnit::find(path)?.map_err(masked))
 }
 
 /// Adds the files `*.conf` of directories to the text of their unit, by name, except hidden ones and directories. There may be
 /// none. Of files with the same name, the one in the last directory counts.
-fn add_drop_ins(directories: &[PathBuf], tree: &Tree, texts: &mut Vec<NamedText>) -> Result<()> {
+/// Without a tree, all of them belong to the system.
+fn add_drop_ins(
+    directories: &[PathBuf],
+    tree: Option<&Tree>,
+    texts: &mut Vec<NamedText>,
+) -> Result<()> {
     let mut found: BTreeMap<OsString, PathBuf> = BTreeMap::new();
     for directory in directories {
         let name = || directory.display().to_string();
@@ -197,7 +238,8 @@ fn add_drop_ins(directories: &[PathBuf], tree: &Tree, texts: &mut Vec<NamedText>
     }
     let mut bytes: u64 = texts.iter().map(|one| one.text.len() as u64).sum();
     for path in found.into_values() {
-        let text = NamedText { refusal: tree.refusal_of_text(&path), ..read_drop_in(&path)? };
+        let refusal = tree.and_then(|tree| tree.refusal_of_text(&path));
+        let text = NamedText { refusal, ..read_drop_in(&path)? };
         bytes += text.text.len() as u64;
         if bytes > MAX_BYTES {
             let message =

@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
-use callgate_core::Verdict;
+use callgate_core::{Arch, Verdict};
 
+use super::go_traceback::GoTraceback;
 use super::model::LoggedCall;
 use super::tally::Origin;
 use super::tombstone::Tombstone;
 use crate::logs::markers::Marker;
+use crate::recording::SyscallId;
 
 /// A line that may be about a denial.
 #[derive(Debug)]
@@ -16,14 +18,23 @@ pub(super) enum Parsed<'t> {
     Denial(Found<'t>),
     /// A syscall that was logged and executed.
     Logged,
-    /// The cause in a crash dump of Android, below which the registers follow.
-    Tombstone(Tombstone),
+    /// The start of a crash dump, below which the registers follow.
+    Dump(Dump),
     /// A report whose syscall is not known, and why.
     Unread(String),
     /// A report of `SIGSYS` without the syscall, which another line may name; whose marker says why it is not read.
     Signal(Marker),
     /// Another line.
     Nothing,
+}
+
+/// A crash dump whose registers may follow.
+#[derive(Debug)]
+pub(super) enum Dump {
+    /// Of Android.
+    Tombstone(Tombstone),
+    /// Of a Go program.
+    Go(GoTraceback),
 }
 
 /// A denied syscall as a line reports it.
@@ -38,6 +49,32 @@ pub(super) struct Found<'t> {
     pub(super) is_arch_assumed: bool,
     /// The number of the process, if the line has it.
     pub(super) process: Option<u32>,
+}
+
+impl Dump {
+    /// The number and the start of its first line.
+    pub(super) fn start(&self) -> (u64, &str) {
+        match self {
+            Dump::Tombstone(dump) => (dump.line, &dump.text),
+            Dump::Go(dump) => (dump.line, &dump.text),
+        }
+    }
+
+    /// Reads a line below the first one; returns whether more lines may tell.
+    pub(super) fn line(&mut self, text: &str, line: u64) -> bool {
+        match self {
+            Dump::Tombstone(dump) => dump.line(text, line),
+            Dump::Go(dump) => dump.line(text, line),
+        }
+    }
+
+    /// The syscall, and whether its architecture is this one because the dump does not name it; or why it is not known.
+    pub(super) fn syscall(&self, arch: Arch) -> Result<(SyscallId, bool), String> {
+        match self {
+            Dump::Tombstone(dump) => dump.syscall().map(|syscall| (syscall, false)),
+            Dump::Go(dump) => dump.syscall(arch).ok_or_else(|| "no syscall is named".to_owned()),
+        }
+    }
 }
 
 impl Found<'_> {

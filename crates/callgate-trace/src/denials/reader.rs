@@ -3,13 +3,14 @@
 use callgate_core::Arch;
 use memchr::memmem::Finder;
 
-use super::line::{Found, Parsed};
+use super::go_traceback;
+use super::line::{Dump, Found, Parsed};
 use super::model::{DenialLog, Evidence, LoggedCall, MAX_UNREAD, UnreadLine, kept};
 use super::other_records::OtherRecords;
 use super::recognized::is_of_kernel;
 use super::signals::{Death, Deaths, Denied, PendingSignals};
 use super::tally::Tally;
-use super::tombstone::{self, Tombstone};
+use super::tombstone;
 use super::{audit, report, strace};
 use crate::logs::audit::{Record, WITHOUT_TYPE};
 use crate::logs::audit_fields::journal_message;
@@ -20,6 +21,9 @@ use crate::logs::strace::{LogLine, LoggedSyscall, SyscallLog};
 
 /// Every line that is read contains one of these or a marker, except those of strace.
 const MARKS: [&str; 4] = ["SECCOMP", "1326", "_syscall", WITHOUT_TYPE];
+
+/// Every other line that reports a denial in words of its own contains one of these.
+const WORDS: [&str; 5] = ["yscall", "ystem call", "__NR_", "SYS_", "(2)"];
 
 /// Which arguments of a call matter, a bit for each; `None` if the call is not a denial of the filter.
 type Relevant<'a> = dyn FnMut(&LoggedCall) -> Option<u8> + 'a;
@@ -44,10 +48,12 @@ pub struct DenialReader<'a> {
     pieces: Pieces,
     marks: AnyOf,
     markers: AnyOf,
+    words: AnyOf,
+    record: Finder<'static>,
     syscalls: SyscallLog,
     deaths: Deaths,
     signals: PendingSignals,
-    tombstone: Option<Tombstone>,
+    dump: Option<Dump>,
     begins_report: Finder<'static>,
     wrapped: Option<Wrapped>,
     tally: Tally,
@@ -70,10 +76,12 @@ impl<'a> DenialReader<'a> {
             pieces: Pieces::default(),
             marks: AnyOf::new(&MARKS),
             markers: stems(),
+            words: AnyOf::new(&WORDS),
+            record: Finder::new("audit("),
             syscalls: SyscallLog::new(arch),
             deaths: Deaths::default(),
             signals: PendingSignals::default(),
-            tombstone: None,
+            dump: None,
             begins_report: Finder::new(Wrapped::START),
             wrapped: None,
             tally: Tally::default(),
@@ -96,7 +104,7 @@ impl<'a> DenialReader<'a> {
         if let Some(Wrapped { first, text, .. }) = self.wrapped.take() {
             self.text(first, &text);
         }
-        self.settle_tombstone();
+        self.settle_dump();
         let death = self.deaths.settled();
         self.settle_death(death);
         self.settle_signals(u64::MAX);
@@ -139,8 +147,8 @@ impl<'a> DenialReader<'a> {
 
     /// Reads a line, which may be joined from several.
     fn text(&mut self, number: u64, text: &str) {
-        if self.tombstone.as_mut().is_some_and(|tombstone| !tombstone.line(text, number)) {
-            self.settle_tombstone();
+        if self.dump.as_mut().is_some_and(|dump| !dump.line(text, number)) {
+            self.settle_dump();
         }
         match self.syscalls.line(text) {
             LogLine::Syscall(syscall) => {
@@ -211,13 +219,22 @@ impl<'a> DenialReader<'a> {
         }
         let bytes = text.as_bytes();
         let may_be_lost = self.lost_records.may_be_in(bytes);
-        let may_be_denial = self.markers.is_in(bytes) || self.marks.is_in(bytes);
+        // Most lines of an audit log have the field of a syscall.
+        let may_be_denial = self.markers.is_in(bytes)
+            || self.marks.is_in(bytes)
+            || self.words.is_in(bytes) && self.record.find(bytes).is_none();
         if !(may_be_lost || may_be_denial) {
             return;
         }
         // Other fields of an entry in JSON have texts of programs.
         let message = journal_message(text);
         let text = message.as_deref().unwrap_or(text);
+        // Bold text, where somebody shows a record to others.
+        let plain = ["**syscall=", "**arch="]
+            .iter()
+            .any(|bold| text.contains(bold))
+            .then(|| text.replace("**", ""));
+        let text = plain.as_deref().unwrap_or(text);
         if is_other_record(text) {
             return;
         }
@@ -225,12 +242,21 @@ impl<'a> DenialReader<'a> {
             self.log.is_recognized = true;
             return;
         }
+        if may_be_denial && self.log.not_installed.is_none() && is_installation(text) {
+            let why = "a container runtime could not install its filter".to_owned();
+            let failed = UnreadLine { line: number, why, text: kept(text) };
+            self.log.not_installed = Some(failed);
+            return;
+        }
         let parsed = match audit::record(text) {
             Some(record) => record,
             None => match tombstone::sentence(text, number) {
-                Some(Ok(tombstone)) => Parsed::Tombstone(tombstone),
+                Some(Ok(tombstone)) => Parsed::Dump(Dump::Tombstone(tombstone)),
                 Some(Err(why)) => Parsed::Unread(why),
-                None => report::report(text, self.arch),
+                None => match go_traceback::header(text, number) {
+                    Some(traceback) => Parsed::Dump(Dump::Go(traceback)),
+                    None => report::report(text, self.arch),
+                },
             },
         };
         self.add(number, text, parsed);
@@ -246,9 +272,9 @@ impl<'a> DenialReader<'a> {
             }
             Parsed::Unread(why) => self.unread(number, why, text),
             Parsed::Signal(found) => self.signals.add(number, found, text),
-            Parsed::Tombstone(tombstone) => {
-                self.settle_tombstone();
-                self.tombstone = Some(tombstone);
+            Parsed::Dump(dump) => {
+                self.settle_dump();
+                self.dump = Some(dump);
             }
             Parsed::Denial(found) => {
                 self.denial(number, found);
@@ -276,17 +302,26 @@ impl<'a> DenialReader<'a> {
     }
 
     /// Adds the crash dump whose registers were read, or do not follow.
-    fn settle_tombstone(&mut self) {
-        let Some(tombstone) = self.tombstone.take() else { return };
-        let line = tombstone.line;
-        match tombstone.syscall() {
-            Ok(syscall) => {
-                self.denial(line, Found::of(LoggedCall::denied(syscall)));
+    fn settle_dump(&mut self) {
+        let Some(dump) = self.dump.take() else { return };
+        let (line, text) = dump.start();
+        match (dump.syscall(self.arch), &dump) {
+            (Ok((syscall, is_arch_assumed)), _) => {
+                // The kernel may have written a record of it, too.
+                if !self.signals.explains_end(line, |other| other == syscall) {
+                    let call = LoggedCall::denied(syscall);
+                    self.denial(line, Found { is_arch_assumed, ..Found::of(call) });
+                }
             }
-            Err(why) => {
+            (Err(_), Dump::Go(_)) => {
+                if let Some(found) = reported(text) {
+                    self.signals.add(line, found, text);
+                }
+            }
+            (Err(why), Dump::Tombstone(_)) => {
                 // The line about the signal is of the same dump.
                 self.signals.explain(line, None, None);
-                self.unread(line, why, &tombstone.text);
+                self.unread(line, why, text);
             }
         }
     }
@@ -309,6 +344,13 @@ impl<'a> DenialReader<'a> {
             lines.truncate(MAX_UNREAD);
         }
     }
+}
+
+/// Whether a line says that runc or crun could not install a filter, as libseccomp did not take a rule of it.
+fn is_installation(text: &str) -> bool {
+    ["adding seccomp filter rule for", "add seccomp filter rule for", "seccomp_rule_add"]
+        .iter()
+        .any(|part| text.contains(part))
 }
 
 /// Splits bytes that arrive in pieces into lines. Unlike [`LineSplitter`](crate::logs::lines::LineSplitter), it takes any bytes and

@@ -4,6 +4,7 @@ use callgate_bpf::SyscallTable;
 use callgate_core::Arch;
 use callgate_formats::diagnostics::quote::shorten;
 
+use super::free_text;
 use super::line::{self, Parsed};
 use super::model::LoggedCall;
 use crate::logs::markers::{Marker, Reported, reported};
@@ -24,7 +25,7 @@ pub(super) fn report(line: &str, arch: Arch) -> Parsed<'_> {
     let found = BEFORE.iter().find_map(|before| number_after(line, before, arch));
     match found.or_else(|| firefox(line, arch)).or_else(|| chromium(line, arch)) {
         Some(found) => parsed(found, args(line), true),
-        None => marked(line),
+        None => marked(line, arch),
     }
 }
 
@@ -38,9 +39,20 @@ fn parsed(found: Found, args: [Option<u64>; 6], is_arch_assumed: bool) -> Parsed
     }
 }
 
-/// A line that looks like a denial and is not read.
-fn marked(line: &str) -> Parsed<'_> {
-    match reported(line) {
+/// A line without a known form.
+fn marked(line: &str, arch: Arch) -> Parsed<'_> {
+    let marker = reported(line);
+    if marker.is_none_or(Marker::names_syscall) {
+        match free_text::report(line, arch) {
+            Some(Ok(free_text::Reported { syscall, is_arch_assumed })) => {
+                return parsed(Ok(syscall), [None; 6], is_arch_assumed);
+            }
+            // Without a marker, it may be about something else.
+            Some(Err(why)) if marker.is_some() => return Parsed::Unread(why),
+            _ => {}
+        }
+    }
+    match marker {
         Some(Marker { reported: Reported::Denial, why, .. }) => Parsed::Unread(why.to_owned()),
         Some(found) => Parsed::Signal(found),
         None => Parsed::Nothing,

@@ -34,6 +34,13 @@ pub(crate) struct Marker {
     pub(crate) why: &'static str,
 }
 
+impl Marker {
+    /// Whether what a line with it names is a denied syscall. Some monitors report what a filter only logs, too.
+    pub(crate) fn names_syscall(self) -> bool {
+        ![OPERATOR, NSJAIL].contains(&self.why)
+    }
+}
+
 /// The end of a process as strace prints it.
 pub(crate) const KILLED: Marker = end("+++ killed by SIGSYS");
 
@@ -77,6 +84,7 @@ static MARKERS: &[Marker] = &[
     denial("\"type\"=\"seccomp\"", OPERATOR),
     denial("\"type\":\"seccomp\"", OPERATOR),
     denial(" type=\"seccomp\"", OPERATOR),
+    denial("SiSyscall: ", NSJAIL),
     denial("= Seccomp =", "a report of snappy-debug, which is not read"),
     denial("by seccomp filter", UNKNOWN_FORM),
     denial("blocked by seccomp", UNKNOWN_FORM),
@@ -140,13 +148,16 @@ static MARKERS: &[Marker] = &[
 const OPERATOR: &str =
     "a line of the Security Profiles Operator, which does not say whether the syscall was denied";
 
+const NSJAIL: &str = "nsjail prints the status of the process here, 31 for SIGSYS, and not the number of the syscall";
+
 /// Each marker contains one of these, and each of a [denial](Reported::Denial) one of [`OF_DENIALS`].
-const STEMS: [&str; 10] = [
+const STEMS: [&str; 11] = [
     "eccomp",
     "SECCOMP denied",
     "CRASHING",
     "d syscall",
     "sandbox_violation",
+    "SiSyscall",
     "SYS",
     "sig=31",
     "d system call",
@@ -155,7 +166,7 @@ const STEMS: [&str; 10] = [
 ];
 
 /// Those of denials, which are rare in logs of other kinds.
-const OF_DENIALS: [&str; 5] = [STEMS[0], STEMS[1], STEMS[2], STEMS[3], STEMS[4]];
+const OF_DENIALS: [&str; 6] = [STEMS[0], STEMS[1], STEMS[2], STEMS[3], STEMS[4], STEMS[5]];
 
 /// Searches for lines that may have a marker.
 pub(crate) fn stems() -> AnyOf {
@@ -299,6 +310,7 @@ mod tests {
         "SECCOMP denied syscall ptrace(2)",
         "seccomp denied syscall 101",
         "Error: seccomp violation: syscall 101 blocked",
+        "pid=7743, SiSyscall: 31, SiCode: 2, SiErrno: 0, SiSigno: 17, SP: 0, PC: 0",
     ];
 
     /// Messages that mention seccomp, signals or numbers, and are not denials.

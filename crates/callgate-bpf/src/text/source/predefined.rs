@@ -8,6 +8,7 @@ use super::headers::has_word;
 use super::integer::{Model, Type};
 use crate::disasm::CODE_PARTS;
 use crate::symbols::Names;
+use crate::syscalls::name_in_constant;
 use crate::{SyscallTable, constants};
 use callgate_core::{Arch, Endian, errno_number};
 
@@ -167,7 +168,7 @@ pub(super) fn is_sometimes_defined(name: &str, names: &Names) -> bool {
 /// Names of the headers of the kernel and the C library.
 fn of_headers(name: &str, names: &Names) -> Defined {
     let starts = |known: &[&str]| known.iter().any(|start| name.starts_with(start));
-    if let Some(syscall) = name.strip_prefix("__NR_").or_else(|| name.strip_prefix("SYS_")) {
+    if let Some(syscall) = name_in_constant(name) {
         let is_any = || Arch::ALL.iter().any(|arch| arch.number(syscall).is_some());
         return match names.arch() {
             // No architecture of this version of Linux has it.

@@ -25,9 +25,11 @@ an absolute name, apply the patch with `patch -d / -p1`.
 With --from, the syscalls are those that a log says were denied: audit records
 (auditd, dmesg, the journal as text or JSON), reports of SIGSYS (strace, gdb,
 minijail, Firecracker, Chromium, Firefox, OpenSSH, Tor, Android), and lines of
-strace with the errno that the filter returns. Each distinct denial is shown
-with its count, the programs, the rule and the patch; one patch for all follows.
-Without a SOURCE, it is shown what each syscall is for.
+strace with the errno that the filter returns; and any other line that says that
+something was denied and names the syscall. Each distinct denial is shown with
+its count, the programs, the rule and the patch; one patch for all follows.
+Without a SOURCE, it is shown what each syscall is for. --from is not needed for
+a line of a log in quotes, nor for a log alone.
 
 The filter is read as the machine of each record installs it: for a record of
 arm64, as on arm64. With --arch, only records of these architectures count;
@@ -52,6 +54,7 @@ Examples:
   callgate why nginx.service --arch x86_64 mount
   callgate why pid:1234 personality 8
   callgate why --from /var/log/audit/audit.log     which syscalls, and what for
+  callgate why 'audit: type=1326 … arch=c000003e syscall=165 …'   a line of it
   callgate why profile.json --from /var/log/audit/audit.log
   journalctl -k -o json | callgate why nginx.service --from -
   strace -f ./app 2>&1 | callgate why profile.json --from -
@@ -59,12 +62,13 @@ Examples:
 
 Exit status: 0 success, for any verdict; 2 error, or lines could not be read.")]
 pub(crate) struct WhyArgs {
-    /// The filter, a SOURCE (see `callgate --help`); may be omitted with --from
-    #[arg(required_unless_present = "from", value_hint = ValueHint::FilePath)]
+    /// The filter, a SOURCE (see `callgate --help`); may be omitted for a log
+    #[arg(value_hint = ValueHint::FilePath)]
     pub(super) source: Option<OsString>,
 
-    /// The syscall: its name, or its number as the filter sees it
-    #[arg(value_name = "SYSCALL", required_unless_present = "from", conflicts_with = "from")]
+    /// The syscall: its name, its number as the filter sees it, or a call such as
+    /// 'socket(AF_INET, SOCK_STREAM, 0)'; or a line of a log
+    #[arg(value_name = "SYSCALL", conflicts_with = "from")]
     pub(super) call: Option<String>,
 
     /// At most six arguments: numbers, or constants such as O_RDWR|O_CLOEXEC [default: 0]

@@ -75,7 +75,7 @@ pub(crate) fn change(
 const MOST_CAPABILITIES: usize = 16;
 
 /// The missing capabilities of a rule that would allow the syscall, if it would then be allowed.
-fn capabilities(
+pub(super) fn capabilities(
     read: &Read,
     arch: Option<Arch>,
     data: &SeccompData,

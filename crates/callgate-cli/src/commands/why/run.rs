@@ -1,24 +1,33 @@
-//! Reads the source and prints the reasons.
+//! Tells what is asked, reads the source and prints the reasons.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, stdin};
+use std::path::Path;
 
 use super::answer::Answer;
 use super::args::WhyArgs;
 use super::change::advise;
+use super::log::Log;
 use super::patch_file::write_patch;
 use super::read::Read;
 use super::{json, log, text};
 use callgate::SeccompData;
 
-use crate::called::called;
+use crate::called::{called, given_count};
 use crate::options::Format;
 use crate::output;
 use crate::report::{Failure, Result};
-use crate::source::{Filter, Source};
+use crate::source::{Filter, Place, Source};
 
 pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
     let reading = args.reading.with_statements();
-    let Some(source) = &args.source else { return log::run_alone(args, &reading) };
-    let source = Source::parse(source)?.load()?;
-    let Some(call) = &args.call else { return log::run(args, source, &reading) };
+    let (source, call) = match question(args)? {
+        Question::Log(None, log) => return log::run_alone(args, &log, &reading),
+        Question::Log(Some(source), log) => {
+            return log::run(args, Source::parse(source)?.load()?, &log, &reading);
+        }
+        Question::Call(source, call) => (Source::parse(source)?.load()?, call),
+    };
     let read = Read::new(source, &reading)?;
     let stack = &read.stack;
     stack.filters.iter().try_for_each(Filter::check_values)?;
@@ -29,7 +38,7 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
     let (arch, data) = called(call, &args.args, None, &reading, &stack.arches())?;
     let answer = Answer::new(stack, arch, data);
     let advice = (!answer.verdict.permits())
-        .then(|| advise(&read, arch, &data, given(&data, args.args.len()), &reading));
+        .then(|| advise(&read, arch, &data, given(&data, given_count(call, &args.args)), &reading));
     if let Some(path) = &args.patch {
         let change = advice.as_ref().and_then(|advice| advice.change.as_ref().ok());
         write_patch(path, change.map(|change| change.patch.as_str()))?;
@@ -42,6 +51,57 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
         Format::Json => format!("{}\n", json::answer(&answer, advice.as_ref())),
     })?;
     Ok(0)
+}
+
+/// What is asked.
+enum Question<'a> {
+    /// The denials of a log, with the filter if it is given.
+    Log(Option<&'a OsString>, Log<'a>),
+    /// The verdict of a filter about a syscall.
+    Call(&'a OsString, &'a str),
+}
+
+/// What the words ask. A log needs no option where nothing else can be meant: a line of it in place of the syscall or of the source,
+/// and a file or standard input alone.
+fn question(args: &WhyArgs) -> Result<Question<'_>> {
+    let source = args.source.as_ref();
+    if let Some(path) = &args.from {
+        return Ok(Question::Log(source, Log::At(Place::of_path(path))));
+    }
+    match (source, args.call.as_deref()) {
+        (Some(source), Some(call)) if args.args.is_empty() && is_line(call) => {
+            Ok(Question::Log(Some(source), Log::Lines(call)))
+        }
+        (Some(source), Some(call)) => Ok(Question::Call(source, call)),
+        (Some(source), None) => {
+            let (path, line) = (Path::new(source), source.to_str());
+            match line.filter(|line| is_line(line) && !path.exists()) {
+                Some(line) => Ok(Question::Log(None, Log::Lines(line))),
+                None if source == "-" || path.is_file() => {
+                    Ok(Question::Log(None, Log::Perhaps(Place::of_path(path))))
+                }
+                None => Err(missing_call()),
+            }
+        }
+        (None, _) if stdin().is_terminal() => Err(missing_call()),
+        (None, _) => Ok(Question::Log(None, Log::At(Place::Stdin))),
+    }
+}
+
+/// The error for a filter alone.
+pub(super) fn missing_call() -> Failure {
+    Failure::new("missing syscall or log").help(
+        "callgate why SOURCE SYSCALL [ARG]…, or callgate why --from LOG; see `callgate why -h`",
+    )
+}
+
+/// Whether words are a line of a log and not a syscall, which may have its arguments in parentheses.
+fn is_line(words: &str) -> bool {
+    let is_call = words.ends_with(')') && !words.contains(") = ") && {
+        let name = words.split('(').next().unwrap_or_default();
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    words.contains([' ', '=']) && !is_call
 }
 
 /// The arguments of a syscall that are given on the command line.

@@ -144,9 +144,13 @@ pub(super) fn advice(advice: &Advice) -> String {
 /// How a container gets capabilities.
 pub(super) fn capabilities(caps: CapSet) -> String {
     let names: Vec<&str> = caps.names().collect();
-    let option = |name: &&str| format!("--cap-add {}", name.trim_start_matches("CAP_"));
-    let options: Vec<String> = names.iter().map(option).collect();
-    format!("give the process {} ({})", names.join(" and "), options.join(" "))
+    format!("give the process {} ({})", names.join(" and "), cap_add(caps))
+}
+
+/// The options of container runtimes that add capabilities.
+pub(super) fn cap_add(caps: CapSet) -> String {
+    let option = |name: &str| format!("--cap-add {}", name.trim_start_matches("CAP_"));
+    caps.names().map(option).collect::<Vec<String>>().join(" ")
 }
 
 /// What a change is proved to do.

@@ -59,7 +59,8 @@ pub(crate) struct SourceOptions {
     #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Reading")]
     pub(super) set: Vec<Setting>,
 
-    /// The version of systemd for unit files and directives, 252 to 258 [default: 258]
+    /// The version of systemd for unit files and directives, 252 to 258 [default: 258, or that of this machine for a
+    /// unit that is given by its name]
     #[arg(long, value_name = "VERSION", help_heading = "Reading")]
     pub(super) systemd: Option<SystemdVersion>,
 

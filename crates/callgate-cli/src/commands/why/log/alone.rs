@@ -11,6 +11,7 @@ use callgate_trace::recording::SyscallId;
 use super::action::action;
 use super::search::data;
 use super::text::{after_none, occurrence, summary, unread};
+use super::usual::Usual;
 use crate::output::wrap;
 use crate::text::printable;
 
@@ -21,6 +22,7 @@ pub(super) fn log(
     log: &DenialLog,
     outside: &BTreeMap<Arch, u64>,
     failures: &Failures,
+    usual: &[Usual],
 ) -> String {
     let unrelated = failures.count;
     let mut text = String::new();
@@ -33,10 +35,10 @@ pub(super) fn log(
     unread(&mut text, log);
     after_none(&mut text, log, outside);
     failures.list(&mut text);
-    for one in &log.denials {
+    for (index, one) in log.denials.iter().enumerate() {
         text.push('\n');
         wrap(&mut text, &format!("{}:", occurrence(one)), 0, 2);
-        denial(&mut text, one);
+        denial(&mut text, one, usual.get(index));
     }
     if !log.denials.is_empty() || unrelated > 0 {
         text.push('\n');
@@ -92,7 +94,7 @@ impl Failures {
     }
 }
 
-fn denial(text: &mut String, denial: &Denial) {
+fn denial(text: &mut String, denial: &Denial, usual: Option<&Usual>) {
     let id = denial.call.syscall;
     let call = syscall::show(Some(id.arch), &data(&denial.call));
     let returned: Vec<&str> = denial.verdicts.iter().map(|(verdict, _)| action(*verdict)).collect();
@@ -117,8 +119,12 @@ fn denial(text: &mut String, denial: &Denial) {
         [] => "the program".to_owned(),
         _ => "these programs".to_owned(),
     };
+    let end = if usual.is_some() { ":" } else { "" };
     say(&format!(
-        "denied by a seccomp filter of {who}: its own, or that of the service manager or container runtime that started it; the log \
-         does not say which"
+        "denied by a seccomp filter of {who}, or of the service manager or container runtime that started it{end}"
     ));
+    for sentence in usual.map(Usual::sentences).iter().flatten() {
+        text.push_str("    ");
+        wrap(text, sentence, 4, 6);
+    }
 }

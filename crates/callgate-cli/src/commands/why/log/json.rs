@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use callgate::Arch;
 use callgate::purposes::{Purpose, danger};
+use callgate_formats::CapSet;
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
 use callgate_trace::denials::{Denial, DenialLog, Evidence, UnreadLine};
@@ -13,6 +14,7 @@ use super::super::json::answer_fields;
 use super::explained::{Combined, Explained};
 use super::groups::Groups;
 use super::search::data;
+use super::usual::{InContainer, Usual};
 
 /// What a log contains, and each denial with its reason.
 pub(super) fn log(
@@ -49,20 +51,37 @@ pub(super) fn log_alone(
     log: &DenialLog,
     outside: &BTreeMap<Arch, u64>,
     unrelated: u64,
+    usual: &[Usual],
 ) -> Json {
-    let denials = log.denials.iter().map(|denial| {
+    let denials = log.denials.iter().enumerate().map(|(index, denial)| {
         let call = &denial.call.syscall;
         let mut fields = denial_fields(denial);
         fields.extend(syscall::fields(Some(call.arch), &data(&denial.call)));
         fields.extend([
             ("purpose", call.name().and_then(Purpose::of).map(Purpose::id).into()),
             ("danger", call.name().and_then(danger).map(|danger| danger.reason).into()),
+            ("usual", usual.get(index).map(of_usual).into()),
         ]);
         Json::Object(fields)
     });
     let mut fields = fields(name, log, outside, unrelated);
     fields.push(("denials", Json::array(denials)));
     Json::Object(fields)
+}
+
+/// What the usual filters do with a syscall. `capabilities`: those with which the default profile of containers allows it.
+fn of_usual(usual: &Usual) -> Json {
+    let (verdict, caps) = match usual.container {
+        InContainer::Allows => ("allowed", CapSet::none()),
+        InContainer::Some => ("depends", CapSet::none()),
+        InContainer::Denies(caps) => ("denied", caps),
+    };
+    Json::Object(vec![
+        ("container_default", verdict.into()),
+        ("capabilities", Json::array(caps.names())),
+        ("system_service", usual.is_of_services.into()),
+        ("systemd_sets", Json::array(usual.sets.iter().copied())),
+    ])
 }
 
 fn fields(

@@ -10,6 +10,7 @@ mod metrics;
 mod run;
 mod search;
 mod text;
+mod usual;
 
-pub(super) use run::{run, run_alone};
+pub(super) use run::{Log, run, run_alone};
 pub(crate) use search::{find_with, tested_arguments};

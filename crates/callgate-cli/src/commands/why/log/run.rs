@@ -5,10 +5,12 @@ use callgate_trace::denials::{DenialLog, DenialReader, Evidence, LoggedCall};
 
 use super::super::args::WhyArgs;
 use super::super::patch_file::write_patch;
+use super::super::run::missing_call;
 use super::alone::Failures;
 use super::explained::{combine, explain};
 use super::groups::{Groups, given_arch};
 use super::hints::next;
+use super::usual::usual;
 use super::{alone, json, metrics, text};
 use crate::options::{Format, SourceOptions, native_arch};
 use crate::output;
@@ -16,13 +18,49 @@ use crate::report::{Failure, Result};
 use crate::source::{LoadedSource, Place};
 use crate::text::counted;
 
+/// A text with denials.
+pub(in super::super) enum Log<'a> {
+    At(Place),
+    /// A file that was not said to be a log.
+    Perhaps(Place),
+    /// Lines that are an argument themselves.
+    Lines(&'a str),
+}
+
+impl Log<'_> {
+    /// The name in messages.
+    fn name(&self) -> String {
+        match self {
+            Log::At(place) | Log::Perhaps(place) => place.name(),
+            Log::Lines(_) => "these words".to_owned(),
+        }
+    }
+
+    fn read(
+        &self,
+        arch: Arch,
+        relevant: impl FnMut(&LoggedCall) -> Option<u8>,
+    ) -> Result<DenialLog> {
+        let mut reader = DenialReader::new(arch, relevant);
+        match self {
+            Log::At(place) | Log::Perhaps(place) => {
+                place.read_pieces(|piece| reader.push(piece))?;
+            }
+            // Without its end, a line is taken for a truncated one.
+            Log::Lines(text) => reader.push(format!("{text}\n").as_bytes()),
+        }
+        Ok(reader.finish())
+    }
+}
+
 /// The denials of a log, with the rules of the source that are the reason.
 pub(in super::super) fn run(
     args: &WhyArgs,
     source: LoadedSource,
+    log: &Log<'_>,
     options: &SourceOptions,
 ) -> Result<u8> {
-    let place = place(args)?;
+    let name = log.name();
     let format = match args.format.metrics() {
         Ok(_) if args.patch.is_some() => {
             let help = "omit --patch, or use --format text";
@@ -32,9 +70,8 @@ pub(in super::super) fn run(
     };
     let mut groups = Groups::new(source, options);
     let arch = groups.usual_arch()?;
-    let log = read(&place, arch, |call| groups.relevant(call))?;
+    let log = log.read(arch, |call| groups.relevant(call))?;
     groups.check()?;
-    let name = place.name();
     let format = match format {
         Ok(format) => {
             // There may be nothing since the last time.
@@ -76,8 +113,12 @@ pub(in super::super) fn run(
 }
 
 /// The denials of a log without a filter: which syscalls they are, and what they are for.
-pub(in super::super) fn run_alone(args: &WhyArgs, options: &SourceOptions) -> Result<u8> {
-    let place = place(args)?;
+pub(in super::super) fn run_alone(
+    args: &WhyArgs,
+    log: &Log<'_>,
+    options: &SourceOptions,
+) -> Result<u8> {
+    let name = log.name();
     let format = args.format.metrics().err().ok_or_else(|| {
         Failure::new("metrics need the filter")
             .help("give a SOURCE before --from, or use --format json")
@@ -103,37 +144,33 @@ pub(in super::super) fn run_alone(args: &WhyArgs, options: &SourceOptions) -> Re
         }
         Some(u8::MAX)
     };
-    let log = read(&place, arch, relevant)?;
-    let name = place.name();
-    check_recognized(&name, &log)?;
+    let is_perhaps = matches!(log, Log::Perhaps(_));
+    let log = log.read(arch, relevant)?;
+    check_recognized(&name, &log).map_err(|failure| match is_perhaps && log.lines > 0 {
+        true => missing_call(),
+        false => failure,
+    })?;
+    let usual = usual(&log.denials, options)?;
     output::print(&match format {
-        Format::Json => format!("{}\n", json::log_alone(&name, &log, &outside, failures.count)),
-        Format::Text => alone::log(&name, arch, &log, &outside, &failures),
+        Format::Json => {
+            format!("{}\n", json::log_alone(&name, &log, &outside, failures.count, &usual))
+        }
+        Format::Text => alone::log(&name, arch, &log, &outside, &failures, &usual),
     })?;
     end(&name, &log, &next())
-}
-
-fn place(args: &WhyArgs) -> Result<Place> {
-    let path = args.from.as_ref().ok_or_else(|| {
-        Failure::new("missing syscall or log").help("give a syscall, or --from LOG")
-    })?;
-    Ok(Place::of_path(path))
-}
-
-fn read(
-    place: &Place,
-    arch: Arch,
-    relevant: impl FnMut(&LoggedCall) -> Option<u8>,
-) -> Result<DenialLog> {
-    let mut reader = DenialReader::new(arch, relevant);
-    place.read_pieces(|piece| reader.push(piece))?;
-    Ok(reader.finish())
 }
 
 /// Refuses a text that is not known to be a log: it cannot tell whether anything was denied.
 fn check_recognized(name: &str, log: &DenialLog) -> Result<()> {
     if log.is_recognized || log.unread.count > 0 {
         return Ok(());
+    }
+    if let Some(failed) = &log.not_installed {
+        let what = format!("no denial; line {}: {}: {}", failed.line, failed.why, failed.text);
+        return Err(Failure::about(name, what).help(
+            "its libseccomp is older than the profile, or the profile has a rule that libseccomp refuses; update libseccomp and the \
+             runtime, or remove the rule that the line names",
+        ));
     }
     let what = match log.lines {
         0 => "this log is empty".to_owned(),

@@ -1,0 +1,181 @@
+//! Units that are installed on this machine, by their names: the unit file and all drop-ins of the system manager's directories.
+//!
+//! The directories are those of systemd.unit(5), "System Unit Search Path". The order of the drop-ins is that of
+//! `unit_file_find_dropin_paths` in systemd's `src/shared/dropin.c`: of two with one name, the directory that comes first here
+//! counts, in each directory the more specific name of a unit, and last what is for all units of a type.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use callgate_formats::systemd::SystemdVersion;
+
+/// Where units are, the directory that counts most first.
+const DIRECTORIES: [&str; 13] = [
+    "etc/systemd/system.control",
+    "run/systemd/system.control",
+    "run/systemd/transient",
+    "run/systemd/generator.early",
+    "etc/systemd/system",
+    "etc/systemd/system.attached",
+    "run/systemd/system",
+    "run/systemd/system.attached",
+    "run/systemd/generator",
+    "usr/local/lib/systemd/system",
+    "usr/lib/systemd/system",
+    "lib/systemd/system",
+    "run/systemd/generator.late",
+];
+
+/// A unit that is installed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct InstalledUnit {
+    pub(super) file: PathBuf,
+    /// The directories with its drop-ins; of two files with one name, the one in the last directory counts.
+    pub(super) drop_ins: Vec<PathBuf>,
+}
+
+impl InstalledUnit {
+    /// The unit that a path names, if the path is a name alone, and no file here. `Err` if it is masked.
+    pub(super) fn find(path: &Path) -> Option<io::Result<InstalledUnit>> {
+        let name = path.to_str().filter(|name| !name.contains('/') && !name.ends_with(".d"))?;
+        InstalledUnit::find_in(Path::new("/"), name)
+    }
+
+    fn find_in(root: &Path, name: &str) -> Option<io::Result<InstalledUnit>> {
+        let template = template(name);
+        let names = [Some(name.to_owned()), template];
+        let file = names.iter().flatten().find_map(|name| {
+            DIRECTORIES
+                .iter()
+                .map(|directory| root.join(directory).join(name))
+                .find(|path| path.exists())
+        })?;
+        // A link names the unit that it is an alias of.
+        let target = file.canonicalize().unwrap_or_else(|_| file.clone());
+        if target == Path::new("/dev/null") || target.metadata().is_ok_and(|found| found.len() == 0)
+        {
+            let why = format!("{} is masked: it is empty or a link to /dev/null", file.display());
+            return Some(Err(io::Error::other(why)));
+        }
+        let alias = target.file_name().and_then(|target| target.to_str());
+        let alias = alias.filter(|alias| !names.iter().flatten().any(|name| name == alias));
+        let mut drop_ins = Vec::new();
+        let mut add = |name: &str| {
+            for directory in DIRECTORIES {
+                for name in specific_first(name) {
+                    let found = root.join(directory).join(format!("{name}.d"));
+                    if found.is_dir() && !drop_ins.contains(&found) {
+                        drop_ins.push(found);
+                    }
+                }
+            }
+        };
+        [Some(name), alias].into_iter().flatten().for_each(&mut add);
+        if let Some((_, kind)) = name.rsplit_once('.') {
+            add(kind);
+        }
+        drop_ins.reverse();
+        Some(Ok(InstalledUnit { file, drop_ins }))
+    }
+}
+
+/// The version of systemd on this machine, by the name of its library, `libsystemd-shared-252.so`; `None` if it is not one of which
+/// the sets are known.
+pub(super) fn installed_version() -> Option<SystemdVersion> {
+    let beside = fs::read_dir("/usr/lib").ok()?.flatten().map(|entry| entry.path().join("systemd"));
+    let directories = beside.chain(["/usr/lib/systemd", "/usr/lib64/systemd"].map(PathBuf::from));
+    directories.into_iter().find_map(|directory| {
+        fs::read_dir(directory).ok()?.flatten().find_map(|entry| {
+            let name = entry.file_name();
+            let version = name.to_str()?.strip_prefix("libsystemd-shared-")?;
+            let end = version.find(|c: char| !c.is_ascii_digit())?;
+            SystemdVersion::new(version.get(..end)?.parse().ok()?)
+        })
+    })
+}
+
+/// The template of an instance: `foo@.service` of `foo@bar.service`.
+fn template(name: &str) -> Option<String> {
+    let (stem, kind) = name.rsplit_once('.')?;
+    let (prefix, instance) = stem.split_once('@')?;
+    (!instance.is_empty()).then(|| format!("{prefix}@.{kind}"))
+}
+
+/// The names whose drop-ins a unit has, the most specific first: for `foo-bar@x.service` this one, `foo-bar@.service` and
+/// `foo-.service`.
+fn specific_first(name: &str) -> Vec<String> {
+    let mut names = vec![name.to_owned()];
+    names.extend(template(name));
+    let Some((stem, kind)) = name.rsplit_once('.') else { return names };
+    let stem = stem.split_once('@').map_or(stem, |(prefix, _)| prefix);
+    let dashes = stem.match_indices('-').map(|(at, _)| at).collect::<Vec<usize>>();
+    let prefixes = dashes.into_iter().rev().filter_map(|at| stem.get(..=at));
+    // A prefix that is the name itself is no other name.
+    names.extend(prefixes.map(|prefix| format!("{prefix}.{kind}")).filter(|one| one != name));
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_and_the_drop_ins_that_count_are_found() {
+        let root = std::env::temp_dir().join(format!("callgate-units-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        let put = |path: &str| {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "[Service]\n").unwrap();
+        };
+        for path in [
+            "usr/lib/systemd/system/foo-bar@.service",
+            "usr/lib/systemd/system/foo-bar@x.service.d/1.conf",
+            "etc/systemd/system/foo-bar@.service.d/1.conf",
+            "etc/systemd/system/foo-.service.d/1.conf",
+            "etc/systemd/system/service.d/1.conf",
+            "run/systemd/system/foo-bar@x.service.d/1.conf",
+            "usr/lib/systemd/system/real.service",
+            "etc/systemd/system/real.service.d/1.conf",
+        ] {
+            put(path);
+        }
+        let unit = InstalledUnit::find_in(&root, "foo-bar@x.service").unwrap().unwrap();
+        assert_eq!(unit.file, root.join("usr/lib/systemd/system/foo-bar@.service"));
+        // The last one counts.
+        let expected = [
+            "etc/systemd/system/service.d",
+            "usr/lib/systemd/system/foo-bar@x.service.d",
+            "run/systemd/system/foo-bar@x.service.d",
+            "etc/systemd/system/foo-.service.d",
+            "etc/systemd/system/foo-bar@.service.d",
+        ];
+        assert_eq!(unit.drop_ins, expected.map(|path| root.join(path)));
+
+        let link = root.join("etc/systemd/system/alias.service");
+        std::os::unix::fs::symlink(root.join("usr/lib/systemd/system/real.service"), &link)
+            .unwrap();
+        let alias = InstalledUnit::find_in(&root, "alias.service").unwrap().unwrap();
+        assert_eq!(alias.file, link);
+        let own = root.join("etc/systemd/system/real.service.d");
+        assert!(alias.drop_ins.contains(&own), "{alias:?}");
+
+        let masked = root.join("etc/systemd/system/real.service");
+        std::os::unix::fs::symlink("/dev/null", masked).unwrap();
+        assert!(InstalledUnit::find_in(&root, "real.service").unwrap().is_err());
+        assert!(InstalledUnit::find_in(&root, "other.service").is_none());
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn prefixes_are_names_of_drop_ins() {
+        assert_eq!(
+            specific_first("a-b-c.service"),
+            ["a-b-c.service", "a-b-.service", "a-.service"]
+        );
+        assert_eq!(specific_first("a-.service"), ["a-.service"]);
+        assert_eq!(specific_first("service"), ["service"]);
+        assert_eq!(specific_first("a@b.socket"), ["a@b.socket", "a@.socket"]);
+    }
+}
