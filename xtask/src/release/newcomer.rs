@@ -223,14 +223,15 @@ impl Newcomer<'_> {
 
     fn go(&self) -> Result<()> {
         let example = self.block("bindings/go/README.md", "go")?;
-        self.file("go", "main.go", &example)?;
+        // ~/go is where Go keeps modules.
+        self.file("program", "main.go", &example)?;
         let get = self.readme(GO)?;
         // Modules of others are from the proxy of this system.
         let proxy = format!(
             "GOPROXY=file://{RELEASE}/go,file:///modules GOSUMDB=off GOTOOLCHAIN=local GOFLAGS=-modcacherw"
         );
         let printed = self.user(
-            "go",
+            "program",
             &format!("export PATH=/usr/local/go/bin:$PATH {proxy}; {{ go mod init example && {get} && go mod tidy && go build; }} >log 2>&1 || {{ cat log; exit 1; }}; ./example"),
         )?;
         expect(
