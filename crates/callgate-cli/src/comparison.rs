@@ -258,7 +258,13 @@ impl ComparisonArgs {
             TextFormat::Markdown => {
                 differences::markdown(&differences, &names, &compared, titles, is_none, &remarks)
             }
-            TextFormat::Text if is_none => String::new(),
+            TextFormat::Text if is_none => {
+                let [a, b] = names.each_ref().map(|name| printable(name));
+                match titles {
+                    Titles::Changes => format!("{a} and {b} are equivalent\n"),
+                    Titles::Excess => format!("{a} allows nothing that {b} does not\n"),
+                }
+            }
             TextFormat::Text => {
                 let all = self.all || self.max.is_some();
                 let shown = Shown { context: self.context, titles, all };

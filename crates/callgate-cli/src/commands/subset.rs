@@ -14,8 +14,8 @@ use crate::report::{self, Failure, Result};
 A is a subset of B if no syscall has a looser action under A than under B. From
 strict to loose, the kernel's order of actions is KILL_PROCESS, KILL_THREAD,
 TRAP, ERRNO, USER_NOTIF, TRACE, LOG, ALLOW; error numbers and other data do not
-count. If A is a subset, prints nothing; otherwise, prints the syscalls that are
-looser, each with an example. Lines with - are from A, lines with + from B. In
+count. If A is not a subset, prints the syscalls that are looser, each with an
+example. Lines with - are from A, lines with + from B. In
 JSON, they are as in `callgate diff`, under witnesses; ignored_bits has a
 syscall that B denies and an equal one that B allows, or null.
 

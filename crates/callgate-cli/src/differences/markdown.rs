@@ -6,7 +6,7 @@ use callgate::Verdict;
 use callgate_bpf::syscalls::list_syscalls;
 use callgate_codegen::query::Difference;
 
-use super::shared::{Change, Titles, by_abi, conditions, dangers};
+use super::shared::{Change, Titles, by_abi, by_change, conditions, dangers};
 use crate::markdown::{code, codes, plain, styled_code};
 use crate::text::counted;
 use callgate_requests::differences::{Compared, Differences, Side};
@@ -54,9 +54,7 @@ pub(crate) fn markdown(
         let all = differences.list().iter();
         all.for_each(|one| group(&mut text, one, compared, titles, Change::Less));
     }
-    let kind_of = |one| Change::of(compared.gains(one));
-    let all: Vec<(Change, &Difference)> =
-        differences.list().iter().map(|one| (kind_of(one), one)).collect();
+    let all = by_change(differences, compared);
     for (kind, title) in kinds {
         let of_kind: Vec<_> = all.iter().filter(|(own, _)| own == kind).collect();
         if of_kind.is_empty() {

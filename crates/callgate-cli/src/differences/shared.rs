@@ -1,5 +1,7 @@
 //! What a group of differences is about.
 
+use std::collections::BTreeSet;
+
 use callgate::Arch;
 use callgate::explain::Outcome;
 use callgate::purposes::danger;
@@ -8,7 +10,8 @@ use callgate_codegen::query::Difference;
 use callgate_core::{SyscallSet, X32_SYSCALL_BIT};
 
 use crate::outcome::{self, argument_names};
-use callgate_requests::differences::{Compared, Side};
+use crate::text::counted;
+use callgate_requests::differences::{Compared, Differences, Side};
 use callgate_requests::syscall;
 
 /// What the differences are.
@@ -32,6 +35,9 @@ pub(super) enum Change {
 }
 
 impl Change {
+    /// What matters most comes first.
+    pub(super) const ORDER: [Change; 4] = [Change::More, Change::Both, Change::Less, Change::Other];
+
     pub(super) fn of(gains: [bool; 2]) -> Change {
         match gains {
             [false, true] => Change::More,
@@ -39,6 +45,74 @@ impl Change {
             [true, true] => Change::Both,
             [false, false] => Change::Other,
         }
+    }
+}
+
+/// The differences with what they change, what B allows more first.
+pub(super) fn by_change<'d>(
+    differences: &'d Differences,
+    compared: &Compared<'_>,
+) -> Vec<(Change, &'d Difference)> {
+    let change = |one: &Difference| Change::of(compared.gains(one));
+    let mut all: Vec<(Change, &Difference)> =
+        differences.list().iter().map(|one| (change(one), one)).collect();
+    all.sort_by_key(|(change, _)| Change::ORDER.iter().position(|one| one == change));
+    all
+}
+
+/// The changes in a sentence: for how many syscalls B is looser and stricter, and which of them are dangerous.
+pub(super) fn summary(
+    changes: &[(Change, &Difference)],
+    compared: &Compared<'_>,
+    [a, b]: [&str; 2],
+) -> String {
+    /// The most names that are listed.
+    const MOST: usize = 6;
+    let names = |kinds: &[Change]| -> BTreeSet<&'static str> {
+        let own = changes.iter().filter(|(change, _)| kinds.contains(change));
+        let of_group = own.flat_map(|(_, one)| {
+            let named = Arch::with_token(one.data.arch).flat_map(Arch::syscalls);
+            named.filter(|(nr, _)| one.syscalls.contains(*nr)).map(|(_, name)| name)
+        });
+        of_group.collect()
+    };
+    let list = |names: &[&str]| match names.split_at_checked(MOST) {
+        Some((first, rest)) if !rest.is_empty() => {
+            format!("{} and {} more", first.join(", "), rest.len())
+        }
+        _ => names.join(", "),
+    };
+    let more = names(&[Change::More, Change::Both]);
+    let less = names(&[Change::Less, Change::Both]);
+    let other = names(&[Change::Other]);
+    let mut dangerous: Vec<&str> = Vec::new();
+    for (change, one) in changes {
+        let found = dangers(one, Titles::Changes, *change, compared);
+        dangerous.extend(found.into_iter().flat_map(|(_, names)| names));
+    }
+    dangerous.sort_unstable();
+    dangerous.dedup();
+    let syscalls = |count: usize| counted(count as u64, "syscall");
+    let mut parts = Vec::new();
+    if !more.is_empty() {
+        let which = match dangerous.as_slice() {
+            [] => list(&more.iter().copied().collect::<Vec<_>>()),
+            some => format!("dangerous: {}", list(some)),
+        };
+        parts.push(format!("looser than {a} for {} ({which})", syscalls(more.len())));
+    }
+    if !less.is_empty() {
+        let than = if more.is_empty() { format!(" than {a}") } else { String::new() };
+        let which = list(&less.iter().copied().collect::<Vec<_>>());
+        parts.push(format!("stricter{than} for {} ({which})", syscalls(less.len())));
+    }
+    match (parts.as_slice(), other.len()) {
+        ([], 0) => format!("{b} differs from {a} only in numbers without a name"),
+        ([], count) => {
+            let get = if count == 1 { "gets" } else { "get" };
+            format!("{b} allows what {a} allows; {} {get} another error or action", syscalls(count))
+        }
+        (parts, _) => format!("{b} is {}", parts.join(", and ")),
     }
 }
 

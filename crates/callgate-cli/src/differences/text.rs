@@ -7,7 +7,7 @@ use callgate::Arch;
 use callgate_bpf::syscalls::list_syscalls;
 use callgate_codegen::query::Difference;
 
-use super::shared::{Change, Titles, by_abi, conditions, dangers};
+use super::shared::{Change, Titles, by_abi, by_change, conditions, dangers, summary};
 use crate::outcome::{self, argument_names};
 use crate::output::wrap;
 use crate::text::{counted, printable};
@@ -41,8 +41,24 @@ pub(crate) fn text(
     for remark in remarks {
         wrap(&mut text, remark, 0, 2);
     }
-    for difference in differences.list() {
-        group(&mut text, difference, compared, shown);
+    match shown.titles {
+        Titles::Changes if differences.list().is_empty() => {}
+        Titles::Changes => {
+            let changes = by_change(differences, compared);
+            let sentence = summary(&changes, compared, [&a.to_string(), &b.to_string()]);
+            let at_least =
+                if differences.more() > 0 { "; at least: not all groups are shown" } else { "" };
+            wrap(&mut text, &format!("{sentence}{at_least}"), 0, 2);
+            changes
+                .iter()
+                .for_each(|(change, one)| group(&mut text, one, *change, compared, shown));
+        }
+        Titles::Excess => {
+            differences
+                .list()
+                .iter()
+                .for_each(|one| group(&mut text, one, Change::Less, compared, shown));
+        }
     }
     match differences.more() {
         0 => {}
@@ -54,7 +70,13 @@ pub(crate) fn text(
     text
 }
 
-fn group(text: &mut String, difference: &Difference, compared: &Compared<'_>, shown: Shown) {
+fn group(
+    text: &mut String,
+    difference: &Difference,
+    change: Change,
+    compared: &Compared<'_>,
+    shown: Shown,
+) {
     let data = &difference.data;
     let arch = syscall::arch_of(data);
     let arch_name = syscall::arch_name(arch, data.arch);
@@ -70,7 +92,6 @@ fn group(text: &mut String, difference: &Difference, compared: &Compared<'_>, sh
             wrap(text, &format!(" {others}"), title.len() + 5, 6);
         }
     }
-    let change = Change::of(compared.gains(difference));
     for (reason, names) in dangers(difference, shown.titles, change, compared) {
         text.push_str("    dangerous:");
         wrap(text, &format!(" {}: {reason}", names.join(", ")), 14, 6);
