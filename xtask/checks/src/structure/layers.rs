@@ -31,6 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("callgate-build", &["callgate"]),
     ("callgate-macros", &["callgate-build"]),
     ("callgate-example-build-time", &[]),
+    ("callgate-example-configurations", &["callgate", "callgate-linux"]),
     ("callgate-example-macro", &["callgate-macros"]),
     ("callgate-vm", &["callgate-bpf", "callgate-core"]),
     ("callgate-requests", &["callgate"]),
