@@ -87,7 +87,7 @@ const BELOW_CALLGATE: [&str; 5] =
 const LAB: &str = "lab";
 
 /// The directories of all packages.
-pub(super) fn packages(root: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn packages(root: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open = vec![root.to_owned()];
     while let Some(directory) = open.pop() {
