@@ -12,6 +12,7 @@ const PROGRAM: &str = "callgate-checks";
 /// Its tasks with their summaries.
 const SUMMARIES: &[(&str, &str)] = &[
     ("constants", "generate the table of constants, or check that it is current"),
+    ("figures", "write the page of the measured values that documents quote, and mark older ones"),
     ("proofs", "prove programs by diagrams and by cases, and compare the proofs"),
     (
         "seccomp-names",

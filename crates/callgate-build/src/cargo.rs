@@ -1,5 +1,6 @@
 //! What a build script reads from Cargo and prints for it.
 
+use crate::configurations::Configurations;
 use crate::generate::Generated;
 use crate::message::Error;
 use crate::policy::Policy;
@@ -15,42 +16,68 @@ impl Policy {
     /// # Errors
     /// As [`Policy::generate`], and outside of a build script.
     pub fn compile(&self) -> Result<PathBuf, Error> {
-        let target =
-            target(&|name| std::env::var(name).ok()).map_err(|why| self.not_in_cargo(&why))?;
-        let directory = std::env::var_os("OUT_DIR");
-        let directory = directory.ok_or_else(|| self.not_in_cargo("OUT_DIR is not set"))?;
-        // First, so that Cargo runs the script again when the policy is corrected.
-        println!("cargo:rerun-if-changed={}", self.directory.join(&self.path).display());
-        let generated = self.generate(target);
-        let files = generated.as_ref().map_or_else(Error::files, Generated::files);
-        for path in files.iter().skip(1) {
-            println!("cargo:rerun-if-changed={}", path.display());
-        }
-        let generated = generated?;
-        for warning in generated.warnings() {
-            println!("cargo:warning={}", warning.line());
-        }
-        let path = PathBuf::from(directory).join(format!("{}.rs", self.own_name()));
-        std::fs::write(&path, generated.source())
-            .map_err(|error| Error::about(&path.display().to_string(), error.to_string(), ""))?;
-        Ok(path)
+        let policies = std::iter::once(self);
+        in_build_script(&self.shown(), &self.own_name(), policies, |target| self.generate(target))
     }
 
     /// Like [`Policy::compile`]; prints errors to standard error and ends the process with status 1.
     pub fn compile_or_exit(&self) -> PathBuf {
-        self.compile().unwrap_or_else(|error| {
-            eprintln!("{error}");
-            std::process::exit(1)
-        })
+        self.compile().unwrap_or_else(exit)
+    }
+}
+
+impl Configurations {
+    /// Compiles the policies of all configurations for the target of the build script, writes the source code to
+    /// `$OUT_DIR/NAME.rs`, and returns this path. Prints the files that were read and warnings for Cargo.
+    ///
+    /// # Errors
+    /// As [`Configurations::generate`], and outside of a build script.
+    pub fn compile(&self) -> Result<PathBuf, Error> {
+        in_build_script(&self.name, &self.name, self.policies(), |target| self.generate(target))
     }
 
-    fn not_in_cargo(&self, why: &str) -> Error {
-        Error::about(
-            &self.shown(),
-            why,
-            "call `compile` in a build script, and `generate` elsewhere",
-        )
+    /// Like [`Configurations::compile`]; prints errors to standard error and ends the process with status 1.
+    pub fn compile_or_exit(&self) -> PathBuf {
+        self.compile().unwrap_or_else(exit)
     }
+}
+
+fn exit(error: Error) -> PathBuf {
+    eprintln!("{error}");
+    std::process::exit(1)
+}
+
+/// Generates source code for the target of the build script, and writes it to `$OUT_DIR/NAME.rs`.
+fn in_build_script<'p>(
+    shown: &str,
+    name: &str,
+    policies: impl Iterator<Item = &'p Policy>,
+    generate: impl FnOnce(Arch) -> Result<Generated, Error>,
+) -> Result<PathBuf, Error> {
+    let not_in_cargo = |why: &str| {
+        Error::about(shown, why, "call `compile` in a build script, and `generate` elsewhere")
+    };
+    let target = target(&|name| std::env::var(name).ok()).map_err(|why| not_in_cargo(&why))?;
+    let directory = std::env::var_os("OUT_DIR");
+    let directory = directory.ok_or_else(|| not_in_cargo("OUT_DIR is not set"))?;
+    // First, so that Cargo runs the script again when a policy is corrected.
+    let first: Vec<PathBuf> = policies.map(|one| one.directory.join(&one.path)).collect();
+    for path in &first {
+        println!("cargo:rerun-if-changed={}", path.display());
+    }
+    let generated = generate(target);
+    let files = generated.as_ref().map_or_else(Error::files, Generated::files);
+    for path in files.iter().filter(|path| !first.contains(path)) {
+        println!("cargo:rerun-if-changed={}", path.display());
+    }
+    let generated = generated?;
+    for warning in generated.warnings() {
+        println!("cargo:warning={}", warning.line());
+    }
+    let path = PathBuf::from(directory).join(format!("{name}.rs"));
+    std::fs::write(&path, generated.source())
+        .map_err(|error| Error::about(&path.display().to_string(), error.to_string(), ""))?;
+    Ok(path)
 }
 
 /// The target of a build script, by the variables that Cargo sets.

@@ -5,12 +5,13 @@ use crate::format::Format;
 use crate::message::{Error, Message};
 use crate::policy::Policy;
 use crate::read::{not_compiled, not_emitted, read, read_weights};
-use callgate::Arch;
 use callgate::compile::{Options, compile_template};
 use callgate::emit::{Language, SourceOptions, source, template_source};
 use callgate::source::Filter;
+use callgate::{Arch, needs_listener};
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 use callgate_codegen::Weights;
+use callgate_core::template::Variable;
 use std::path::{Path, PathBuf};
 
 /// Source code in Rust, and where it comes from.
@@ -21,7 +22,20 @@ pub struct Generated {
     warnings: Vec<Message>,
 }
 
+/// Source code of one filter.
+pub(crate) struct Code {
+    pub(crate) source: String,
+    /// The parameters of its functions, in their order.
+    pub(crate) variables: Vec<Variable>,
+    /// Whether it notifies a listener, so that its functions have other names.
+    pub(crate) listens: bool,
+}
+
 impl Generated {
+    pub(crate) fn new(source: String, files: Vec<PathBuf>, warnings: Vec<Message>) -> Generated {
+        Generated { source, files, warnings }
+    }
+
     /// The source code: items for a module.
     #[must_use]
     pub fn source(&self) -> &str {
@@ -49,17 +63,19 @@ impl Policy {
     pub fn generate(&self, target: Arch) -> Result<Generated, Error> {
         let mut files = Files::new(&self.directory, &self.path);
         match self.generate_from(target, &mut files) {
-            Ok((source, warnings)) => Ok(Generated { source, files: files.into_paths(), warnings }),
+            Ok((Code { source, .. }, warnings)) => {
+                Ok(Generated { source, files: files.into_paths(), warnings })
+            }
             Err(error) => Err(error.with_files(files.into_paths())),
         }
     }
 
     /// The source code and the warnings.
-    fn generate_from(
+    pub(crate) fn generate_from(
         &self,
         target: Arch,
         files: &mut Files<'_>,
-    ) -> Result<(String, Vec<Message>), Error> {
+    ) -> Result<(Code, Vec<Message>), Error> {
         let shown = self.shown();
         let name = self.own_name();
         let arches = self.arches_for(target)?;
@@ -81,10 +97,10 @@ impl Policy {
         };
         let options =
             Options { aim: self.aim, weights, expected_insns: false, ..Options::default() };
-        let (source, warning) =
+        let (code, warning) =
             self.compile_filter(&filter, &options, &name).map_err(|error| failed(error.into()))?;
         warnings.extend(messages(&shown, &text, Vec::from_iter(warning)));
-        Ok((source, warnings))
+        Ok((code, warnings))
     }
 
     /// The architectures of the filter.
@@ -126,7 +142,7 @@ impl Policy {
         filter: &Filter,
         options: &Options,
         name: &str,
-    ) -> Result<(String, Option<Diagnostic>), Diagnostic> {
+    ) -> Result<(Code, Option<Diagnostic>), Diagnostic> {
         let arches = match filter.policy() {
             Some(policy) => policy.arches().collect(),
             None => filter.arches.clone(),
@@ -143,12 +159,15 @@ impl Policy {
             let compiled = filter.compile_observed(options, &mut |_| ());
             let compiled = compiled.map_err(|error| not_compiled(&error))?;
             let source = source(&compiled.program, &form).map_err(|error| not_emitted(&error))?;
-            return Ok((source, None));
+            let listens = needs_listener(compiled.program.insns());
+            return Ok((Code { source, variables: Vec::new(), listens }, None));
         };
         let compiled = compile_template(policy, options).map_err(|error| not_compiled(&error))?;
         let source =
             template_source(&compiled.template, &form).map_err(|error| not_emitted(&error))?;
-        Ok((source, compiled.cache_warning()))
+        let listens = needs_listener(compiled.template.program().insns());
+        let variables = compiled.template.variables().to_vec();
+        Ok((Code { source, variables, listens }, compiled.cache_warning()))
     }
 }
 

@@ -28,6 +28,8 @@
 //! # Ok::<(), callgate_build::Error>(())
 //! ```
 //!
+//! [`Configurations`] compiles the policies of several configurations of a program, one of which is chosen when it starts.
+//!
 //! # Which files are read
 //!
 //! The extension decides, unless [`Policy::format`] is given: `.kafel`; `.policy` (minijail's or Kafel's language, by its
@@ -44,6 +46,7 @@
 extern crate proc_macro;
 
 mod cargo;
+mod configurations;
 mod excerpt;
 mod files;
 #[doc(hidden)]
@@ -60,6 +63,7 @@ pub use callgate_bpf::syscalls::KernelVersion;
 pub use callgate_codegen::Aim;
 pub use callgate_formats::CapSet;
 pub use callgate_formats::oci::Dialect;
+pub use configurations::Configurations;
 pub use format::Format;
 pub use generate::Generated;
 pub use message::{Error, Message};

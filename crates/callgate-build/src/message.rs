@@ -88,6 +88,12 @@ impl Error {
         Error { files, ..self }
     }
 
+    /// The error with another one after it.
+    pub(crate) fn followed_by(mut self, other: Error) -> Error {
+        self.messages.extend(other.messages);
+        self
+    }
+
     /// An error about a file as a whole.
     pub(crate) fn about(file: &str, message: impl Into<String>, help: &str) -> Error {
         let diagnostic = Diagnostic::error(None, message).help(help);

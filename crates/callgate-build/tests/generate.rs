@@ -1,6 +1,6 @@
 //! Source code and errors of policies in all formats.
 
-use callgate_build::{Arch, Error, Format, Generated, Policy};
+use callgate_build::{Arch, Configurations, Error, Format, Generated, Policy};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -286,4 +286,77 @@ fn an_installer_for_notifications_returns_the_listener() {
         source.contains("pub fn install_p_listener() -> std::io::Result<std::os::fd::OwnedFd>")
     );
     assert!(!source.contains("fn install_p(") && !source.contains("fn install_p_in_thread("));
+}
+
+/// The configurations of a set have the programs of their policies alone, and those with the same program share its code.
+#[test]
+fn a_set_has_the_program_of_each_configuration() {
+    let files = Files::new(&[
+        ("one.kafel", "ALLOW { read, write { fd == $output } } DEFAULT ERRNO(1)"),
+        (
+            "two.kafel",
+            "ALLOW { read, mmap { len <= $limit }, write { fd == $output } } DEFAULT ERRNO(1)",
+        ),
+        ("three.kafel", "ALLOW { read } DEFAULT ERRNO(1)"),
+    ]);
+    let set = Configurations::new("sandbox")
+        .add("one", files.policy("one.kafel"))
+        .add("two, \"quoted\"", files.policy("two.kafel"))
+        .add("again", files.policy("one.kafel"))
+        .add("three", files.policy("three.kafel"));
+    let generated = set.clone().installer(true).generate(Arch::X86_64).unwrap();
+    let source = generated.source();
+    for part in [
+        r#"pub const SANDBOX_CONFIGURATIONS: [&str; 4] = ["one", "two, \"quoted\"", "again", "three"];"#,
+        "pub fn sandbox(configuration: &str, output: u32, limit: u64) -> Option<Vec<libc::sock_filter>> {",
+        "        \"one\" => Some(configuration_0::sandbox(output).to_vec()),",
+        r#"        "two, \"quoted\"" => Some(configuration_1::sandbox(limit, output).to_vec()),"#,
+        "        \"again\" => Some(configuration_0::sandbox(output).to_vec()),",
+        "        \"three\" => Some(configuration_3::SANDBOX.to_vec()),",
+        "pub fn install_sandbox(configuration: &str, output: u32, limit: u64) -> std::io::Result<()> {",
+        "        \"one\" => configuration_0::install_sandbox(output),",
+        "pub fn install_sandbox_with(configuration: &str, flags: libc::c_ulong, no_new_privs: bool, output: u32, limit: u64)",
+        "        \"three\" => configuration_3::install_sandbox_with(flags, no_new_privs),",
+    ] {
+        assert!(source.contains(part), "{part}: {source}");
+    }
+    assert!(!source.contains("mod configuration_2 "), "{source}");
+    let alone = files.policy("one.kafel").name("sandbox").installer(true);
+    let alone = alone.generate(Arch::X86_64).unwrap();
+    assert!(source.contains(&format!("mod configuration_0 {{\n{}}}\n", alone.source())));
+    let names = ["one.kafel", "two.kafel", "three.kafel"].map(|name| files.0.join(name));
+    assert_eq!(generated.files(), names);
+    assert!(!set.generate(Arch::X86_64).unwrap().source().contains("install_sandbox"));
+}
+
+#[test]
+fn mistakes_of_sets_are_errors() {
+    let files = Files::new(&[
+        ("narrow.kafel", "ALLOW { write { fd == $value } } DEFAULT KILL"),
+        ("wide.kafel", "ALLOW { mmap { len <= $value } } DEFAULT KILL"),
+        ("notifies.kafel", "USER_NOTIF { read } DEFAULT ALLOW"),
+        ("bad.kafel", "ALLOW { raed } DEFAULT KILL"),
+    ]);
+    let error = |set: Configurations| set.installer(true).generate(Arch::X86_64).unwrap_err();
+    let set = |names: &[&str]| {
+        let add = |set: Configurations, name: &&str| set.add(*name, files.policy(name));
+        names.iter().fold(Configurations::new("sandbox"), add)
+    };
+    for (names, message) in [
+        (&[][..], "error: sandbox: there are no configurations"),
+        (&["narrow.kafel", "narrow.kafel"], "two configurations are \"narrow.kafel\""),
+        (&["narrow.kafel", "wide.kafel"], "`value` has 32 bits in one policy and 64 in another"),
+        (&["narrow.kafel", "notifies.kafel"], "some policies notify a listener"),
+        (&["narrow.kafel", "bad.kafel"], "this was the policy of the configuration \"bad.kafel\""),
+    ] {
+        let error = error(set(names)).to_string();
+        assert!(error.contains(message), "{error}");
+    }
+    let bad = error(set(&["narrow.kafel", "bad.kafel"]));
+    assert!(bad.to_string().starts_with("error: bad.kafel:1:9: "), "{bad}");
+    assert_eq!(bad.files(), ["narrow.kafel", "bad.kafel"].map(|name| files.0.join(name)));
+    let reserved = Configurations::new("match").add("a", files.policy("narrow.kafel"));
+    assert!(error(reserved).to_string().contains("`match` cannot be a name"));
+    // Without installers, the functions have the same types.
+    assert!(set(&["narrow.kafel", "notifies.kafel"]).generate(Arch::X86_64).is_ok());
 }

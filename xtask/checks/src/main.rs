@@ -3,6 +3,7 @@
 //! installation of a library, do not wait until the product is built.
 
 mod constants;
+mod figures;
 mod generator_options;
 mod proofs;
 mod seccomp_names;
@@ -20,6 +21,12 @@ const TASKS: &[Task] = &[
         summary: "generate the table of constants, or check that it is current",
         help: constants::HELP,
         run: constants::run,
+    },
+    Task {
+        name: "figures",
+        summary: "write the page of the measured values that documents quote, and mark older ones",
+        help: figures::HELP,
+        run: figures::run,
     },
     Task {
         name: "proofs",

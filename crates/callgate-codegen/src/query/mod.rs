@@ -8,6 +8,7 @@ mod orders;
 mod partition;
 mod permitted;
 mod product_bound;
+mod quantified;
 mod reach;
 mod reorder;
 #[cfg(test)]
@@ -22,6 +23,7 @@ pub(crate) use orders::*;
 pub use partition::*;
 pub use permitted::*;
 pub(crate) use product_bound::*;
+pub use quantified::*;
 pub use reach::*;
 pub(crate) use reorder::*;
 pub(crate) use word_funcs::*;

@@ -34,5 +34,6 @@ mod variables;
 
 pub use language::{EmitError, EmitErrorKind, Language, target_condition};
 pub use source::{
-    SourceOptions, TargetCode, TargetProgram, source, source_for_targets, template_source,
+    SourceOptions, TargetCode, TargetProgram, parameters, source, source_for_targets,
+    template_source,
 };

@@ -141,8 +141,9 @@ pub(super) fn reserved(language: Language) -> &'static [&'static str] {
     }
 }
 
-/// Local variables of the emitted functions, which are not names of parameters.
+/// Local variables of the emitted functions, and parameters of functions around them, which are not names of parameters.
 const LOCALS: &[&str] = &[
+    "configuration",
     "err",
     "errno",
     "flags",

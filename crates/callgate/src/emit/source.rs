@@ -125,6 +125,30 @@ pub fn template_source(template: &Template, options: &SourceOptions) -> Result<S
     single(TargetCode::Template(template), options)
 }
 
+/// The parameters of the functions of a program with these variables, as they are declared and as a function with these
+/// parameters passes them on: for Rust, `fd: u32` and `fd`.
+///
+/// ```
+/// use callgate::emit::{Language, SourceOptions, parameters};
+/// use callgate_core::template::Variable;
+///
+/// let variables = [Variable::u32("fd")?, Variable::u32("match")?];
+/// let declared = parameters(&variables, &SourceOptions::new(Language::Rust))?;
+/// assert_eq!(declared[0], ("fd: u32".to_owned(), "fd".to_owned()));
+/// assert_eq!(declared[1].1, "var_match"); // a keyword
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the language reserves a name.
+pub fn parameters(
+    variables: &[Variable],
+    options: &SourceOptions,
+) -> Result<Vec<(String, String)>, EmitError> {
+    let names = options.names(!variables.is_empty(), false)?;
+    Ok(Parameters::new(options.language, variables, &names).each())
+}
+
 fn single(code: TargetCode<'_>, options: &SourceOptions) -> Result<String, EmitError> {
     let (language, variables) = (options.language, code.variables());
     let manner = options.manner([&code])?;

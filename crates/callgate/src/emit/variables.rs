@@ -8,6 +8,7 @@ use callgate_core::template::{Half, Patch, Template, Variable};
 pub(super) struct Parameters {
     /// `uint32_t fd, uint64_t limit`.
     pub(super) declared: String,
+    each_declared: Vec<String>,
     /// `fd, limit`.
     pub(super) passed: String,
     names: Vec<String>,
@@ -33,7 +34,13 @@ impl Parameters {
             declared: declared.join(", "),
             passed: parameters.join(", "),
             names: parameters,
+            each_declared: declared,
         }
+    }
+
+    /// Each as it is declared, and as it is passed on.
+    pub(super) fn each(self) -> Vec<(String, String)> {
+        self.each_declared.into_iter().zip(self.names).collect()
     }
 
     /// The constant of a patch as an expression.

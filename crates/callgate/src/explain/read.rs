@@ -37,6 +37,15 @@ pub fn explain(store: &Store, filter: Func, arches: &[Arch]) -> Explanation {
     Explanation { arches, other_arches, checks_arch, notes: Vec::new() }
 }
 
+/// What a function of the arguments does on this architecture.
+pub(crate) fn outcome(store: &Store, func: Func, arch: Arch) -> Outcome {
+    let mut outcome = Outcomes { store, arches: &[], memo: HashMap::default() }.outcome(func);
+    if !arch.has_wide_registers() {
+        outcome.narrow();
+    }
+    outcome
+}
+
 struct Outcomes<'a> {
     store: &'a Store,
     arches: &'a [Arch],

@@ -33,6 +33,9 @@ use super::value::ArgValue;
 ///
 /// # The matchers of gVisor
 ///
+/// Those of gVisor always compare 64 bits. [`Arg::u64`] does the same, so `arg(0).u64()` in place of `arg(0)` below gives
+/// exactly gVisor's function, also for an `int`, of which the kernel reads only the low half.
+///
 /// | gVisor (`pkg/seccomp`) | here |
 /// |---|---|
 /// | `AnyValue{}` | [`arg(0).any()`](Arg::any) |
@@ -42,7 +45,7 @@ use super::value::ArgValue;
 /// | `LessThan(v)`, `LessThanOrEqual(v)` | [`arg(0).lt(v)`](Arg::lt), [`arg(0).le(v)`](Arg::le) |
 /// | `MaskedEqual(mask, v)` | [`arg(0).masked(mask).eq(v)`](Arg::masked) |
 /// | `BitsAllowlist(mask)` | [`arg(0).bits_within(mask)`](Arg::bits_within) |
-/// | `NonNegativeFD{}` | [`arg(0).non_negative()`](Arg::non_negative) |
+/// | `NonNegativeFD{}` | [`arg(0).non_negative()`](Arg::non_negative); exactly: `arg(0).u64().le(i32::MAX)` |
 /// | the seventh value of `PerArg`, for RIP | [`instruction_pointer()`] |
 /// | `PerArg{a, b}` | `arg(0)… & arg(1)…` |
 /// | `Or{a, b}`, `And{a, b}` | `a \| b`, `a & b`; [`Expr::any_of`](crate::Expr::any_of), [`Expr::all_of`](crate::Expr::all_of) |

@@ -123,12 +123,23 @@ impl Arg {
 
     /// The sign bit of the compared width is clear: a file descriptor that is not negative.
     ///
+    /// Of an `int`, only bit 31 is compared, because the kernel ignores the high half. `NonNegativeFD` of gVisor
+    /// (`pkg/seccomp/seccomp_rules.go`) also requires that the high half is 0, and so denies registers whose low half is the
+    /// same file descriptor for the kernel. Of 64 bits ([`Arg::u64`], or a `long`), this compares bit 63, gVisor's still
+    /// requires a value below 2^31. `arg(0).u64().le(i32::MAX)` is gVisor's function for any argument of a 64-bit ABI.
+    ///
     /// ```
     /// # use callgate::{Arch, Filter, Verdict, arg};
     /// let builder = Filter::builder(Arch::X86_64);
     /// let filter = builder.allow_if("close", arg("fd").non_negative())?.build()?;
     /// let close = |fd: i32| filter.verdict(Arch::X86_64, 3, [fd as u64, 0, 0, 0, 0, 0]);
     /// assert_eq!((close(7), close(-1)), (Verdict::ALLOW, Verdict::KILL_PROCESS));
+    ///
+    /// let builder = Filter::builder(Arch::X86_64);
+    /// let gvisor = builder.allow_if("close", arg("fd").u64().le(i32::MAX))?.build()?;
+    /// let with_high_half = [1 << 32 | 7, 0, 0, 0, 0, 0];
+    /// assert_eq!(filter.verdict(Arch::X86_64, 3, with_high_half), Verdict::ALLOW);
+    /// assert_eq!(gvisor.verdict(Arch::X86_64, 3, with_high_half), Verdict::KILL_PROCESS);
     /// # Ok::<(), callgate::Error>(())
     /// ```
     pub fn non_negative(self) -> Expr {

@@ -36,7 +36,7 @@ pub(super) struct Candidates {
 
 impl Candidates {
     pub(super) fn new<'a>(
-        policy: Option<&Policy>,
+        policies: &[&Policy],
         programs: impl IntoIterator<Item = &'a Program>,
         arches: &[Arch],
         endian: Endian,
@@ -46,7 +46,7 @@ impl Candidates {
         for program in programs {
             candidates.add_program(program, endian);
         }
-        if let Some(policy) = policy {
+        for policy in policies {
             candidates.add_policy(policy);
         }
         candidates.add(Word::ARCH, arches.iter().map(|arch| arch.token()));

@@ -17,6 +17,8 @@
 //! and the report contains a contradiction if a syscall takes an edge that the diagram considers dead, or does not take
 //! the edge that it should.
 //!
+//! [`fuzz`] compares the forms of one filter; [`fuzz_pair`] compares two filters with each other, by the same search.
+//!
 //! ```
 //! use callgate_core::{Insn, Op, Program};
 //! use callgate::fuzz::{Input, Options, Subject, fuzz};
@@ -39,6 +41,7 @@
 //! ```
 
 mod candidates;
+mod pair;
 mod report;
 mod search;
 
@@ -46,7 +49,9 @@ mod search;
 mod tests;
 
 pub use crate::plain_program::{PlainProgramError, plain_program};
+pub use pair::{Member, Pair, Side, fuzz_pair};
 pub use report::{
     Comparison, Contradiction, Coverage, Edge, Input, Mismatch, Options, Report, Subject,
+    WithoutCoverage,
 };
 pub use search::fuzz;

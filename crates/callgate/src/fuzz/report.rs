@@ -4,6 +4,8 @@ use callgate_core::diagram::{Budget, DiagramError};
 use callgate_core::policy::Policy;
 use callgate_core::{Arch, Endian, Program, SeccompData, Verdict};
 
+use crate::plain_program::PlainProgramError;
+
 /// The result of a search.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -20,6 +22,24 @@ pub struct Report {
     pub kept: Vec<SeccompData>,
     /// The seed of the random choices.
     pub seed: u64,
+    /// The rules that are compared without coverage, because no program can test one after the other.
+    pub without_coverage: Vec<WithoutCoverage>,
+}
+
+/// Rules without a plain program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WithoutCoverage {
+    /// The name of the filter.
+    pub name: String,
+    /// Why there is no such program.
+    pub why: PlainProgramError,
+}
+
+impl WithoutCoverage {
+    pub(super) fn new(name: String, why: PlainProgramError) -> WithoutCoverage {
+        WithoutCoverage { name, why }
+    }
 }
 
 impl Report {

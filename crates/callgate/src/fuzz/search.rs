@@ -3,7 +3,8 @@
 use callgate_bpf::random::Rng;
 use callgate_codegen::query::{self, Reach, Reachable};
 use callgate_core::diagram::Store;
-use callgate_core::{SeccompData, Verdict, Word};
+use callgate_core::policy::Policy;
+use callgate_core::{Arch, Endian, SeccompData, Verdict, Word};
 use rustc_hash::FxHashSet as HashSet;
 
 use super::candidates::{Candidates, around, origins};
@@ -29,11 +30,64 @@ const PROGRESS_INTERVAL: u64 = 64;
 /// `progress` is called every 64 syscalls with their number so far. If it returns false, no further random syscalls are
 /// generated; the other parts are not shortened, because the length of the programs bounds them.
 pub fn fuzz(input: &Input<'_>, options: &Options, progress: &mut dyn FnMut(u64) -> bool) -> Report {
-    Search::new(input, options, progress).run()
+    let Input { policy, programs, arches, endian } = *input;
+    let rules = policy.map(|policy| Form::of("rules", Evaluated::Rules(policy)));
+    let own = programs.iter().enumerate();
+    let own = own.map(|(index, subject)| Form::of(&subject.name, Evaluated::Program(index)));
+    let forms = rules.into_iter().chain(own).collect();
+    let policies = policy.into_iter().collect();
+    Search::new(Subjects { forms, policies, programs, arches, endian }, options, progress).run()
 }
 
-struct Search<'a> {
-    input: &'a Input<'a>,
+/// What is compared.
+pub(super) struct Subjects<'a> {
+    /// The reference, and what is compared with it.
+    pub(super) forms: Vec<Form<'a>>,
+    /// The policies whose constants are tried.
+    pub(super) policies: Vec<&'a Policy>,
+    /// The programs whose coverage is reported.
+    pub(super) programs: &'a [Subject],
+    pub(super) arches: &'a [Arch],
+    pub(super) endian: Endian,
+}
+
+/// Something that has a verdict for each syscall.
+pub(super) struct Form<'a> {
+    pub(super) name: &'a str,
+    /// Filters on top of each other, the oldest first.
+    pub(super) members: Vec<Evaluated<'a>>,
+}
+
+/// A filter of a form.
+#[derive(Clone, Copy)]
+pub(super) enum Evaluated<'a> {
+    Rules(&'a Policy),
+    /// The program with this index.
+    Program(usize),
+}
+
+impl<'a> Form<'a> {
+    fn of(name: &'a str, member: Evaluated<'a>) -> Form<'a> {
+        Form { name, members: vec![member] }
+    }
+
+    /// Its verdict for a syscall, for which the programs have these.
+    fn verdict(&self, data: &SeccompData, of_programs: &[Verdict]) -> Verdict {
+        let verdict = |member: &Evaluated<'_>| match member {
+            Evaluated::Rules(policy) => policy.evaluate(data),
+            Evaluated::Program(index) => {
+                of_programs.get(*index).copied().unwrap_or(Verdict::KILL_PROCESS)
+            }
+        };
+        match self.members.as_slice() {
+            [only] => verdict(only),
+            all => Verdict::of_stack(all.iter().rev().map(verdict)),
+        }
+    }
+}
+
+pub(super) struct Search<'a> {
+    subjects: Subjects<'a>,
     options: &'a Options,
     progress: &'a mut dyn FnMut(u64) -> bool,
     executed: Vec<Executed>,
@@ -43,44 +97,45 @@ struct Search<'a> {
     known: HashSet<SeccompData>,
     kept: Vec<SeccompData>,
     syscalls: u64,
+    /// The verdicts of the programs for the current syscall.
+    verdicts: Vec<Verdict>,
 }
 
 impl<'a> Search<'a> {
-    fn new(
-        input: &'a Input<'a>,
+    pub(super) fn new(
+        subjects: Subjects<'a>,
         options: &'a Options,
         progress: &'a mut dyn FnMut(u64) -> bool,
     ) -> Search<'a> {
-        let mut names = input.programs.iter().map(|subject| subject.name.as_str());
-        let reference = if input.policy.is_some() { Some("rules") } else { names.next() };
-        let reference = reference.unwrap_or_default();
+        let mut names = subjects.forms.iter().map(|form| form.name);
+        let reference = names.next().unwrap_or_default();
+        let comparisons = names.map(|name| Comparison::new(reference, name)).collect();
+        let executed = subjects.programs.iter().map(|one| Executed::new(&one.program)).collect();
         Search {
-            input,
+            subjects,
             options,
             progress,
-            executed: input
-                .programs
-                .iter()
-                .map(|subject| Executed::new(&subject.program))
-                .collect(),
+            executed,
             reach: Vec::new(),
-            comparisons: names.map(|name| Comparison::new(reference, name)).collect(),
+            comparisons,
             contradictions: Vec::new(),
             known: HashSet::default(),
             kept: Vec::new(),
             syscalls: 0,
+            verdicts: Vec::new(),
         }
     }
 
-    fn run(mut self) -> Report {
-        if self.input.programs.is_empty() {
+    pub(super) fn run(mut self) -> Report {
+        let Subjects { programs, arches, endian, .. } = self.subjects;
+        if programs.is_empty() && self.comparisons.is_empty() {
             return self.report();
         }
-        let Input { policy, programs, arches, endian } = *self.input;
-        let candidates =
-            Candidates::new(policy, programs.iter().map(|one| &one.program), arches, endian);
+        let policies = self.subjects.policies.clone();
+        let code = programs.iter().map(|one| &one.program);
+        let candidates = Candidates::new(&policies, code, arches, endian);
         candidates.sweep(&mut |data| self.syscall(data));
-        if let Some(policy) = policy {
+        for policy in policies {
             candidates.rules(policy, &mut |data| self.syscall(data));
         }
         self.reach_unexecuted();
@@ -115,25 +170,21 @@ impl<'a> Search<'a> {
         if self.syscalls % PROGRESS_INTERVAL == 0 {
             let _ = (self.progress)(self.syscalls);
         }
-        let endian = self.input.endian;
-        let mut reference = self.input.policy.map(|policy| policy.evaluate(&data));
-        let mut comparisons = self.comparisons.iter_mut();
-        for (subject, seen) in self.input.programs.iter().zip(&mut self.executed) {
-            let verdict = seen.run(&subject.program, &data, endian);
-            match reference {
-                None => reference = Some(verdict),
-                Some(reference) => {
-                    if let Some(comparison) = comparisons.next() {
-                        comparison.add(&data, reference, verdict);
-                    }
-                }
-            }
+        let Subjects { forms, programs, endian, .. } = &self.subjects;
+        self.verdicts.clear();
+        for (subject, seen) in programs.iter().zip(&mut self.executed) {
+            self.verdicts.push(seen.run(&subject.program, &data, *endian));
+        }
+        let mut of_forms = forms.iter().map(|form| form.verdict(&data, &self.verdicts));
+        let Some(reference) = of_forms.next() else { return };
+        for (comparison, verdict) in self.comparisons.iter_mut().zip(of_forms) {
+            comparison.add(&data, reference, verdict);
         }
     }
 
     /// Runs syscalls from the diagram that reach code which was not executed yet.
     fn reach_unexecuted(&mut self) {
-        let Input { programs, arches, endian, .. } = *self.input;
+        let Subjects { programs, arches, endian, .. } = self.subjects;
         let arch = arches.first().map_or(0, |arch| arch.token());
         let start = SeccompData { arch, ..SeccompData::default() };
         for number in 0..programs.len() {
@@ -171,7 +222,7 @@ impl<'a> Search<'a> {
     /// For each edge of each branch, a syscall that takes it.
     fn witnesses(&self) -> Vec<SeccompData> {
         let mut syscalls = Vec::new();
-        for (number, subject) in self.input.programs.iter().enumerate().rev() {
+        for (number, subject) in self.subjects.programs.iter().enumerate().rev() {
             syscalls.extend(edges(&subject.program).filter_map(|edge| self.taken_by(number, edge)));
         }
         syscalls
@@ -183,7 +234,7 @@ impl<'a> Search<'a> {
 
     /// Runs variations of a syscall that takes an edge, for each edge of each branch.
     fn around_branches(&mut self) {
-        let Input { programs, endian, .. } = *self.input;
+        let Subjects { programs, endian, .. } = self.subjects;
         let all: usize = programs.iter().map(|one| edges(&one.program).count()).sum();
         let max_variations = AROUND / all.max(1);
         for (number, subject) in programs.iter().enumerate() {
@@ -203,7 +254,7 @@ impl<'a> Search<'a> {
 
     fn report(mut self) -> Report {
         let mut coverage = Vec::new();
-        for (number, subject) in self.input.programs.iter().enumerate() {
+        for (number, subject) in self.subjects.programs.iter().enumerate() {
             coverage.extend(self.coverage(number, subject));
         }
         for number in 0..self.comparisons.len() {
@@ -216,6 +267,7 @@ impl<'a> Search<'a> {
             syscalls: self.syscalls,
             kept: self.kept,
             seed: self.options.seed,
+            without_coverage: Vec::new(),
         }
     }
 
@@ -276,14 +328,13 @@ impl<'a> Search<'a> {
 
     /// The verdicts of both forms of a comparison for a syscall.
     fn both(&self, number: usize, data: &SeccompData) -> (Verdict, Verdict) {
-        let run = |index: usize| {
-            let subject = self.input.programs.get(index)?;
-            Some(subject.program.run(data, self.input.endian).verdict)
+        let Subjects { forms, programs, endian, .. } = &self.subjects;
+        let run = |subject: &Subject| subject.program.run(data, *endian).verdict;
+        let verdicts: Vec<Verdict> = programs.iter().map(run).collect();
+        let verdict = |index: usize| {
+            let form = forms.get(index);
+            form.map_or(Verdict::KILL_PROCESS, |form| form.verdict(data, &verdicts))
         };
-        let (left, right) = match self.input.policy {
-            Some(policy) => (Some(policy.evaluate(data)), run(number)),
-            None => (run(0), run(number + 1)),
-        };
-        (left.unwrap_or(Verdict::KILL_PROCESS), right.unwrap_or(Verdict::KILL_PROCESS))
+        (verdict(0), verdict(number + 1))
     }
 }

@@ -199,6 +199,79 @@ fn the_same_seed_gives_the_same_syscalls() {
     assert_eq!(run(7).syscalls, run(8).syscalls);
 }
 
+/// Two filters in different forms, alone and on top of others: the first difference is found, simplified, and counted once per
+/// syscall.
+#[test]
+fn two_filters_are_compared_in_any_form() {
+    let first = policy();
+    let test = Test::new(Field::arg(0).unwrap(), Cmp::Eq, 0x77);
+    let deny = Rule {
+        syscalls: SyscallSet::one(44),
+        when: Condition::test(test),
+        verdict: Verdict::errno(3),
+    };
+    let section = Section::new(Arch::X86_64, vec![deny], Verdict::ALLOW);
+    let second = Policy::new(vec![section], Verdict::ALLOW).unwrap();
+    let (one, two) = (compiled(&first), compiled(&second));
+    let run = |left: &[Member<'_>], right: &[Member<'_>]| {
+        let sides = [("a", left), ("b", right)].map(|(name, members)| Side { name, members });
+        let pair = Pair { sides, arches: &[Arch::X86_64], endian: Endian::Little };
+        fuzz_pair(&pair, &Options::default(), &mut |_| true)
+    };
+    let (rules, program) = (Member::Rules(&first), Member::Program(&one));
+    let same = run(&[rules], &[program]);
+    assert!(same.agrees() && same.is_complete(), "{same:?}");
+    let names = |report: &Report| -> Vec<String> {
+        report.coverage.iter().map(|one| one.name.clone()).collect()
+    };
+    assert_eq!(names(&same), ["a, rules", "b"]);
+    assert_eq!(same.comparisons.len(), 1);
+    assert_eq!(same.comparisons[0].syscalls, same.syscalls);
+
+    let stack = [rules, Member::Program(&two)];
+    let other = run(&[program], &stack);
+    assert_eq!(names(&other), ["a", "b, filter 1, rules", "b, filter 2"]);
+    let found = other.comparisons[0].first.unwrap();
+    let expected = SeccompData {
+        nr: 44,
+        arch: Arch::X86_64.token(),
+        args: [0x77, 0, 0, 0, 0, 0],
+        ..found.data
+    };
+    assert_eq!((found.data, found.data.instruction_pointer), (expected, 0));
+    // Both filters deny it; the newer one has the errno.
+    assert_eq!((found.left, found.right), (Verdict::errno(1), Verdict::errno(3)));
+}
+
+/// Rules of which no plain program can be made are evaluated all the same.
+#[test]
+fn rules_without_coverage_are_compared() {
+    let many = |last: u64| {
+        let test =
+            |arg, value| Condition::test(Test::new(Field::arg(arg).unwrap(), Cmp::Eq, value));
+        let rules = (0..600).map(|value| Rule {
+            syscalls: SyscallSet::one(16),
+            when: Condition::all([test(1, value), test(2, if value == 599 { last } else { 5 })]),
+            verdict: Verdict::ALLOW,
+        });
+        let section = Section::new(Arch::X86_64, rules.collect(), Verdict::errno(1));
+        Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
+    };
+    let (left, right) = (many(5), many(6));
+    let sides = [("a", &left), ("b", &right)];
+    let members = sides.map(|(_, policy)| [Member::Rules(policy)]);
+    let sides = [0, 1].map(|at| Side { name: sides[at].0, members: &members[at] });
+    let pair = Pair { sides, arches: &[Arch::X86_64], endian: Endian::Little };
+    let options = Options { runs: 100, ..Options::default() };
+    let report = fuzz_pair(&pair, &options, &mut |_| true);
+    assert!(report.coverage.is_empty());
+    let names: Vec<_> = report.without_coverage.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    let first = report.comparisons[0].first.unwrap();
+    assert_eq!((first.data.nr, first.data.args[1]), (16, 599));
+    assert!([5, 6].contains(&first.data.args[2]));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 

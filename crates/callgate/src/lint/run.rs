@@ -4,7 +4,7 @@ use callgate_core::diagram::DiagramError;
 use callgate_core::{Arch, Verdict};
 
 use super::check::Check;
-use super::checks::{abis, arguments, library, powerful, rules, whole};
+use super::checks::{abis, alternatives, arguments, library, powerful, rules, whole};
 use super::finding::{Finding, Findings};
 use super::view::{Subject, View};
 use crate::error::Result;
@@ -20,7 +20,7 @@ const ALL: &[Group] = &[
     abis::multiplexers,
     powerful::check,
     rules::rules,
-    rules::alternatives,
+    alternatives::check,
     library::siblings,
     library::fallbacks,
     library::needed,

@@ -1,7 +1,9 @@
 //! Every matcher at every width, and random expressions, against a plain reading of their definition.
 
-use callgate::{Arch, Expr, Filter, SeccompData, Verdict, arg, instruction_pointer};
+use callgate::{Arch, Endian, Expr, Filter, SeccompData, Verdict, arg, instruction_pointer};
 use callgate_bpf::SyscallTable;
+use callgate_core::diagram::Store;
+use callgate_core::{Insn, Op, Program};
 use callgate_testing::reader::numbered;
 use proptest::prelude::*;
 
@@ -88,6 +90,33 @@ fn every_matcher_at_64_bits_has_the_high_word() {
     check(arg("fd").u64().eq(3), &[[3, 0, 0]], &[[HIGH | 3, 0, 0]]);
     check(arg("fd").u64().eq(-1), &[[max, 0, 0]], &[[MINUS, 0, 0]]);
     check(arg("fd").u64().non_negative(), &[[MINUS, 0, 0]], &[[max, 0, 0]]);
+}
+
+/// `NonNegativeFD` as gVisor renders it (`pkg/seccomp/seccomp_rules.go`): the high half is 0, and bit 31 of the low half is clear.
+#[test]
+fn all_64_bits_of_a_non_negative_descriptor_are_compared_as_gvisor_does() {
+    let insns = vec![
+        Insn::new(Op::LdWordAbs, 4),
+        Insn::branch(Op::JeqK, Arch::X86_64.token(), 0, 7),
+        Insn::new(Op::LdWordAbs, 0),
+        Insn::branch(Op::JeqK, 3, 0, 5),
+        Insn::new(Op::LdWordAbs, 20),
+        Insn::branch(Op::JeqK, 0, 0, 3),
+        Insn::new(Op::LdWordAbs, 16),
+        Insn::branch(Op::JsetK, 1 << 31, 1, 0),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+        Insn::new(Op::RetK, Verdict::KILL_PROCESS.0),
+    ];
+    let mut store = Store::default();
+    let rendered = store.program(&Program::new(insns).unwrap(), Endian::Little).unwrap();
+    let mut is_equal = |expr: Expr| {
+        let filter = Filter::builder(Arch::X86_64).allow_if("close", expr).unwrap().build();
+        store.policy(filter.unwrap().policy()).unwrap() == rendered
+    };
+    assert!(is_equal(arg("fd").u64().le(i32::MAX)));
+    // The kernel ignores the high half.
+    assert!(!is_equal(arg("fd").non_negative()));
+    assert!(is_equal(arg("fd").non_negative() & arg("fd").u64().lt(1u64 << 32)));
 }
 
 #[test]

@@ -14,9 +14,10 @@ Reads the source files of all packages of the workspace, without their tests, an
 the dependencies between packages. Fails if files of a package import from each
 other in a circle, if a mod.rs or lib.rs defines something, if a package has a
 dependency that ARCHITECTURE.md does not permit, if an enum of a package in crates
-lists languages beside the registry, if a document names a missing file, if a
-workflow uses an action without the hash of a commit, or if the crate that must be
-believed has more lines of code than its limit, a dependency more, or unsafe code.
+lists languages beside the registry, if a document names a missing file or quotes
+another figure than docs/figures.json (`cargo xtask figures --help`), if a workflow
+uses an action without the hash of a commit, or if the crate that must be believed
+has more lines of code than its limit, a dependency more, or unsafe code.
 ";
 
 /// Checks the workspace.
@@ -28,6 +29,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut errors = layers::check(&root)?;
     let packages = layers::packages(&root)?;
     errors.extend(documents::check(&root, &packages)?);
+    errors.extend(crate::figures::check(&root, &packages)?);
     errors.extend(actions::check(&root)?);
     let (trusted, found) = code_lines::check_trusted(&root)?;
     errors.extend(found);

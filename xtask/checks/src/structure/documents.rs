@@ -8,27 +8,35 @@ use callgate_tasks::files::read;
 /// Top-level directories. A path in backticks that starts with one of them must exist.
 const ROOTS: &[&str] = &["crates/", "docs/", "fuzz/", "lab/", "xtask/"];
 
-/// Missing targets of paths and links, as messages.
-pub(super) fn check(root: &Path, packages: &[PathBuf]) -> Result<Vec<String>> {
-    let mut errors = Vec::new();
+/// The documents of the tree.
+pub(crate) fn documents(root: &Path, packages: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut directories =
         ["", "docs", "docs/decisions", "fuzz", "lab"].map(|name| root.join(name)).to_vec();
     directories.extend(packages.iter().cloned());
+    let mut documents = Vec::new();
     for directory in directories {
-        for document in callgate_tasks::files::files(&directory, "md")? {
-            let text = String::from_utf8_lossy(&read(&document)?).into_owned();
-            for (number, line) in text.lines().enumerate() {
-                let links = links(line).map(|link| (link, directory.join(link)));
-                let paths = paths(line).map(|path| (path, root.join(path)));
-                for (name, target) in links.chain(paths) {
-                    if !target.exists() {
-                        let place = document.strip_prefix(root).unwrap_or(&document);
-                        errors.push(format!(
-                            "{}:{}: no such file: {name}",
-                            place.display(),
-                            number + 1
-                        ));
-                    }
+        documents.extend(callgate_tasks::files::files(&directory, "md")?);
+    }
+    Ok(documents)
+}
+
+/// Missing targets of paths and links, as messages.
+pub(super) fn check(root: &Path, packages: &[PathBuf]) -> Result<Vec<String>> {
+    let mut errors = Vec::new();
+    for document in documents(root, packages)? {
+        let directory = document.parent().unwrap_or(root);
+        let text = String::from_utf8_lossy(&read(&document)?).into_owned();
+        for (number, line) in text.lines().enumerate() {
+            let links = links(line).map(|link| (link, directory.join(link)));
+            let paths = paths(line).map(|path| (path, root.join(path)));
+            for (name, target) in links.chain(paths) {
+                if !target.exists() {
+                    let place = document.strip_prefix(root).unwrap_or(&document);
+                    errors.push(format!(
+                        "{}:{}: no such file: {name}",
+                        place.display(),
+                        number + 1
+                    ));
                 }
             }
         }

@@ -31,6 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("callgate-build", &["callgate"]),
     ("callgate-macros", &["callgate-build"]),
     ("callgate-example-build-time", &[]),
+    ("callgate-example-configurations", &["callgate", "callgate-linux"]),
     ("callgate-example-macro", &["callgate-macros"]),
     ("callgate-vm", &["callgate-bpf", "callgate-core"]),
     ("callgate-requests", &["callgate"]),
@@ -86,7 +87,7 @@ const BELOW_CALLGATE: [&str; 5] =
 const LAB: &str = "lab";
 
 /// The directories of all packages.
-pub(super) fn packages(root: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn packages(root: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open = vec![root.to_owned()];
     while let Some(directory) = open.pop() {

@@ -8,7 +8,7 @@ use clap::ValueHint;
 use super::options;
 use crate::options::{Format, parse_u32, parse_u64};
 
-/// Search for syscalls on which the compiled forms of a filter disagree
+/// Search for syscalls on which forms of a filter, or two filters, disagree
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The forms of a profile are its rules, an unoptimized program that tests rule by
@@ -17,6 +17,12 @@ program are the given program and the compiled ones. Test syscalls are derived
 from the constants of the filter and from its MTBDD until every instruction and
 both edges of every branch are executed or proved unreachable; random syscalls
 follow.
+
+Two filters, in any form, are compared with each other as they are: rules are
+evaluated, programs interpreted, and the instructions of both are covered; of
+rules, those of an unoptimized program. Nothing is compiled or proved, so this
+also works where a filter is too complex for `callgate diff`. If nothing differs,
+that is no proof.
 
 --kernel without a version also runs the programs in the running kernel, in a
 child process: every value that a program returns is replaced by an errno, so no
@@ -28,12 +34,19 @@ Examples:
   callgate fuzz profile.json
   callgate fuzz filter.bpf --kernel
   callgate fuzz profile.json --arch aarch64 --time 60 --seed 42
+  callgate fuzz profile.json pid:1234
+  callgate fuzz old.policy new.bpf --runs 1000000
 
-Exit status: 0 no mismatch and full coverage, 1 mismatch, 2 error.")]
+Exit status: 0 no mismatch, 1 mismatch, 2 error. Of one filter, coverage that is
+not full is an error; of two, a warning.")]
 pub(crate) struct FuzzArgs {
     /// The filter, a SOURCE (see `callgate --help`) [default: container-default]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(super) source: Option<OsString>,
+
+    /// Another filter, a SOURCE, which is compared with the first one
+    #[arg(value_name = "OTHER", value_hint = ValueHint::FilePath)]
+    pub(super) other: Option<OsString>,
 
     /// The seed of the random generator
     #[arg(long, value_name = "N", default_value_t = Options::default().seed, value_parser = parse_u64,

@@ -1,10 +1,12 @@
-//! `callgate fuzz`: compares the forms of a filter, syscall by syscall.
+//! `callgate fuzz`: compares the forms of a filter, or two filters, syscall by syscall.
 
 mod args;
 mod forms;
 mod kernel;
+mod limits;
 mod options;
 mod outcome;
+mod pair;
 mod report;
 mod run;
 mod search;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use callgate::fuzz::{Comparison, Contradiction, Coverage, Edge, Mismatch};
+use callgate::fuzz::{Comparison, Contradiction, Coverage, Edge, Mismatch, WithoutCoverage};
 use callgate::{SeccompData, Verdict};
 
 use super::outcome::{FilterForm, FuzzOutcome, Omission, Reproduction};
@@ -12,9 +12,11 @@ use callgate_requests::syscall;
 
 pub(super) fn text(outcome: &FuzzOutcome) -> String {
     let report = &outcome.report;
+    let other = outcome.other.as_deref().map(|other| format!(" and {}", printable(other)));
     let mut text = format!(
-        "{}: {} syscalls, seed {}, {:.2} s\n",
+        "{}{}: {} syscalls, seed {}, {:.2} s\n",
         printable(&outcome.source),
+        other.unwrap_or_default(),
         report.syscalls,
         report.seed,
         outcome.elapsed.as_secs_f64()
@@ -43,6 +45,9 @@ pub(super) fn text(outcome: &FuzzOutcome) -> String {
         list(&mut text, &format!("unreachable edges in {}", one.name), dead);
         let missed = one.missed_edges.iter().map(edge_text);
         list(&mut text, &format!("edges not taken in {}", one.name), missed);
+    }
+    for WithoutCoverage { name, why, .. } in &report.without_coverage {
+        let _ = writeln!(text, "{}, rules: no unoptimized program: {why}", printable(name));
     }
     text.push('\n');
     if let Some(Comparison { left, .. }) = report.comparisons.first() {
@@ -160,8 +165,12 @@ fn command(outcome: &FuzzOutcome, form: &FilterForm, data: &SeccompData) -> Stri
         words.extend_from_slice(&outcome.source_arguments);
         words
     };
-    let arguments = match &form.by {
-        Reproduction::Simulate(arguments) => arguments,
+    let mut words = match &form.by {
+        Reproduction::Simulate(arguments) => [words("simulate"), arguments.clone()].concat(),
+        Reproduction::SimulateOther(arguments) => {
+            let verb = ["callgate", "simulate"].map(str::to_owned);
+            verb.iter().chain(arguments).cloned().collect()
+        }
         Reproduction::Fuzz => {
             let mut words = words("fuzz");
             words.push("--kernel".to_owned());
@@ -169,8 +178,6 @@ fn command(outcome: &FuzzOutcome, form: &FilterForm, data: &SeccompData) -> Stri
             return quoted(&words);
         }
     };
-    let mut words = words("simulate");
-    words.extend_from_slice(arguments);
     words.extend(["--token".to_owned(), format!("{:#010x}", data.arch)]);
     if data.instruction_pointer != 0 {
         words.extend(["--ip".to_owned(), format!("{:#x}", data.instruction_pointer)]);
@@ -190,12 +197,22 @@ pub(super) fn json(outcome: &FuzzOutcome) -> String {
     let report = &outcome.report;
     let value = Json::Object(vec![
         ("source", outcome.source.as_str().into()),
+        ("other", outcome.other.as_deref().into()),
         ("agrees", report.agrees().into()),
         ("complete", report.is_complete().into()),
         ("calls", report.syscalls.into()),
         ("seed", report.seed.into()),
         ("seconds", outcome.elapsed.as_secs_f64().into()),
         ("coverage", Json::array(report.coverage.iter().map(coverage))),
+        (
+            "without_coverage",
+            Json::array(report.without_coverage.iter().map(|one| {
+                Json::Object(vec![
+                    ("program", one.name.as_str().into()),
+                    ("why", one.why.to_string().into()),
+                ])
+            })),
+        ),
         (
             "comparisons",
             Json::array(comparisons(outcome).map(|(comparison, form)| {
@@ -304,6 +321,7 @@ mod tests {
         };
         FuzzOutcome {
             source: "my filter.bpf".to_owned(),
+            other: None,
             forms: vec![
                 form("given", &["--by", "program"]),
                 form(

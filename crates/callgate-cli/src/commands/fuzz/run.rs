@@ -2,17 +2,17 @@
 
 use super::args::FuzzArgs;
 use super::outcome::{FuzzOutcome, Omission};
-use super::report;
+use super::report as shown;
 use super::search::search;
 use crate::options::Format;
 use crate::output;
-use crate::report::{Failure, Result};
+use crate::report::{self, Failure, Result};
 
 pub(crate) fn run(args: &FuzzArgs) -> Result<u8> {
     let outcome = search(args)?;
     let text = match args.format {
-        Format::Text => report::text(&outcome),
-        Format::Json => report::json(&outcome),
+        Format::Text => shown::text(&outcome),
+        Format::Json => shown::json(&outcome),
     };
     output::print(&text)?;
     status(&outcome)
@@ -32,13 +32,17 @@ pub(super) fn status(outcome: &FuzzOutcome) -> Result<u8> {
         };
         return Err(Failure::new(message).help(help.as_str()).multiline());
     }
-    if let Some(coverage) = outcome.report.coverage.iter().find(|one| !one.is_complete()) {
+    let help = "random syscalls may reach the rest: increase --time";
+    for coverage in outcome.report.coverage.iter().filter(|one| !one.is_complete()) {
         let why = coverage.why.map_or_else(String::new, |why| format!(": {why}"));
-        return Err(Failure::new(format!(
+        let message = format!(
             "parts of \"{}\" were neither executed nor proved unreachable{why}",
             coverage.name
-        ))
-        .help("random syscalls may reach the rest: increase --time"));
+        );
+        if outcome.other.is_none() {
+            return Err(Failure::new(message).help(help));
+        }
+        report::warn(message, help);
     }
     Ok(0)
 }

@@ -1,14 +1,16 @@
 //! Compares the forms of a filter, syscall by syscall.
 
 use std::ffi::OsStr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use callgate::fuzz::{self, Input, Options};
+use callgate::fuzz::{self, Input};
 
 use super::args::FuzzArgs;
 use super::forms::forms;
 use super::kernel;
+use super::limits::{options, teller};
 use super::outcome::FuzzOutcome;
+use super::pair;
 use crate::options::KernelArg;
 use crate::progress::Progress;
 use crate::report::{Failure, Result};
@@ -17,6 +19,9 @@ use crate::source::{BUILT_IN, Source};
 pub(super) fn search(args: &FuzzArgs) -> Result<FuzzOutcome> {
     let start = Instant::now();
     let source = source(args)?;
+    if let Some(other) = other(args)? {
+        return pair::search(args, source, other, start);
+    }
     let filter = Source::parse(source)?.read_to_compile(&args.reading.0)?;
     filter.check_values()?;
     let asks_kernel =
@@ -28,21 +33,8 @@ pub(super) fn search(args: &FuzzArgs) -> Result<FuzzOutcome> {
     let (mut forms, programs) = forms(&filter, &args.compiling.0, &mut omissions)?;
     let (policy, arches) = (filter.policy(), &filter.arches);
     let input = Input { policy, programs: &programs, arches, endian: filter.endian() };
-    let options = Options {
-        seed: args.seed,
-        runs: args.runs.unwrap_or(match args.time {
-            Some(_) => u64::MAX,
-            None => Options::default().runs,
-        }),
-        ..Options::default()
-    };
     let mut progress = Progress::new(start);
-    let limit = args.time.map(|seconds| Duration::from_secs(seconds.into()));
-    let mut tell = |calls| {
-        progress.tell(|| format!("{calls} syscalls"));
-        limit.is_none_or(|limit| start.elapsed() < limit)
-    };
-    let mut report = fuzz::fuzz(&input, &options, &mut tell);
+    let mut report = fuzz::fuzz(&input, &options(args), &mut teller(args, start, &mut progress));
     if asks_kernel {
         kernel::ask(&input, &mut forms, &mut report, &mut omissions);
     }
@@ -51,6 +43,7 @@ pub(super) fn search(args: &FuzzArgs) -> Result<FuzzOutcome> {
     source_arguments.extend(args.reading.0.arguments());
     Ok(FuzzOutcome {
         source: filter.name,
+        other: None,
         forms,
         report,
         omissions,
@@ -58,6 +51,17 @@ pub(super) fn search(args: &FuzzArgs) -> Result<FuzzOutcome> {
         source_arguments,
         own_arguments: args.own_arguments(),
     })
+}
+
+/// The second source. With `--kernel SOURCE OTHER`, clap takes it for the first one.
+fn other(args: &FuzzArgs) -> Result<Option<&OsStr>> {
+    match (&args.other, &args.reading.0.kernel) {
+        (Some(_), Some(KernelArg::Running | KernelArg::Source(_))) => Err(Failure::new(
+            "--kernel without a version is for the forms of one filter",
+        )
+        .help("omit it, or give one filter; a process (pid:N) shows what the kernel runs there")),
+        (other, _) => Ok(other.as_deref()),
+    }
 }
 
 /// The source. If it follows `--kernel`, clap takes it for a version.
