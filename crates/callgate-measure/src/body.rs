@@ -1,5 +1,6 @@
 //! The loop bodies that a measuring process executes.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use callgate_core::SocketProgram;
 use callgate::SeccompData;
 
 use crate::cold::Clutter;
+use crate::mix::Mix;
 use crate::raw::{self, RawSyscall, system_call};
 use crate::sigreturn::SignalFrame;
 use crate::subject;
@@ -78,6 +80,8 @@ pub enum Body {
     Syscall(RawSyscall),
     /// `rt_sigreturn` with a frame of this process.
     SignalReturn,
+    /// The next syscall of a random sequence.
+    Mix(Arc<Mix>),
     /// Other work.
     Work(Arc<dyn Work>),
 }
@@ -95,13 +99,18 @@ impl From<MeasurableSyscall> for Body {
 pub(crate) enum ReadyBody {
     Syscall(RawSyscall),
     SignalReturn(SignalFrame),
+    Mix(ReadyMix),
     Work(Box<dyn ReadyWork>),
 }
 
 impl Body {
     /// Whether the process must have no descriptors.
     pub(crate) fn needs_no_descriptors(&self) -> bool {
-        matches!(self, Body::Syscall(RawSyscall { is_chosen: true, .. }))
+        match self {
+            Body::Syscall(syscall) => syscall.is_chosen,
+            Body::Mix(mix) => mix.needs_no_descriptors(),
+            Body::SignalReturn | Body::Work(_) => false,
+        }
     }
 
     /// The syscall as a filter sees it, if the body is one.
@@ -119,6 +128,7 @@ impl Body {
         Ok(match self {
             Body::Syscall(syscall) => ReadyBody::Syscall(*syscall),
             Body::SignalReturn => ReadyBody::SignalReturn(SignalFrame::new()),
+            Body::Mix(mix) => ReadyBody::Mix(ReadyMix::prepare(mix)?),
             Body::Work(work) => ReadyBody::Work(work.prepare()?),
         })
     }
@@ -162,6 +172,13 @@ impl ReadyBody {
                 }
                 Ok(now()? - start)
             }
+            (None, ReadyBody::Mix(mix)) => {
+                let start = now()?;
+                for _ in 0..count {
+                    mix.once();
+                }
+                Ok(now()? - start)
+            }
             (None, ReadyBody::Work(work)) => work.run(count),
         }
     }
@@ -178,16 +195,48 @@ impl ReadyBody {
         Ok(sum)
     }
 
+    /// One iteration.
     #[inline]
-    fn once(&self) {
+    pub(crate) fn once(&self) {
         match self {
             ReadyBody::Syscall(RawSyscall { nr, args, .. }) => {
                 // SAFETY: as in `run`.
                 unsafe { system_call(*nr, *args) };
             }
             ReadyBody::SignalReturn(frame) => frame.signal_return(),
+            ReadyBody::Mix(mix) => mix.once(),
             ReadyBody::Work(work) => work.once(),
         }
+    }
+}
+
+/// A mix in a measuring process.
+pub(crate) struct ReadyMix {
+    calls: Vec<ReadyBody>,
+    mix: Arc<Mix>,
+    /// The place of the next syscall in the sequence.
+    next: Cell<usize>,
+}
+
+impl ReadyMix {
+    pub(crate) fn prepare(mix: &Arc<Mix>) -> Result<ReadyMix, WorkError> {
+        let calls = mix.calls.iter().map(|call| Body::from(*call).prepare());
+        Ok(ReadyMix {
+            calls: calls.collect::<Result<_, _>>()?,
+            mix: mix.clone(),
+            next: Cell::new(0),
+        })
+    }
+
+    /// Makes the next syscall.
+    #[inline]
+    pub(crate) fn once(&self) {
+        let order = &self.mix.order;
+        let next = self.next.get();
+        if let Some(call) = order.get(next).and_then(|call| self.calls.get(*call)) {
+            call.once();
+        }
+        self.next.set(if next + 1 < order.len() { next + 1 } else { 0 });
     }
 }
 
@@ -201,5 +250,20 @@ mod tests {
         let body = Body::from(MeasurableSyscall::find("getpid").unwrap()).prepare().unwrap();
         body.run_after(7, || touched += 1).unwrap();
         assert_eq!(touched, 7);
+    }
+
+    /// Wherever a batch of the length of the sequence starts, it makes each syscall of it once.
+    #[test]
+    fn the_first_syscall_follows_the_last() {
+        let call = MeasurableSyscall::find("getpid").unwrap();
+        let mix = Arc::new(Mix::draw(&[(call, 1.0)], 5, 1).unwrap());
+        let ready = ReadyMix::prepare(&mix).unwrap();
+        let places: Vec<usize> = (0..12)
+            .map(|_| {
+                ready.once();
+                ready.next.get()
+            })
+            .collect();
+        assert_eq!(places, [1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2]);
     }
 }

@@ -8,7 +8,7 @@
 //! - [`engines`]: the engines that run programs in user space.
 //! - [`text`](mod@text), [`json`], [`samples`]: results as text, as JSON, and the time of each batch.
 //! - [`page`], [`chart`]: results as an HTML page with charts, in the style of other pages.
-//! - [`Work`]: what processes repeat besides single syscalls, defined by experiments elsewhere.
+//! - [`Mix`]: a random sequence of syscalls; [`Work`]: what processes repeat besides syscalls, defined by experiments elsewhere.
 //!
 //! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `sigreturn.rs`, `worker.rs` and `interrupt.rs`.
 //!
@@ -41,6 +41,7 @@ pub mod engines;
 pub mod interrupt;
 pub mod json;
 mod measure;
+mod mix;
 pub mod page;
 mod pieces;
 pub mod raw;
@@ -59,6 +60,7 @@ pub use body::{Body, ReadyWork, Work, WorkError};
 pub use cold::Cold;
 pub use interrupt::on_ctrl_c;
 pub use measure::{BatchTime, Estimate, Mean, Plan, Samples, measure};
+pub use mix::{Mix, draw_indices};
 pub use raw::{RawSyscall, allowed_cpus};
 pub use setting::setting;
 pub use subject::{Subject, SubjectError, Treatment, syscall_data};

@@ -1,5 +1,7 @@
 //! The report of a measurement.
 
+use callgate::SeccompData;
+
 use crate::body::Body;
 use crate::measure::{Estimate, Mean, Plan, Samples};
 use crate::stats::Interval;
@@ -131,13 +133,27 @@ pub fn sections(plan: &Plan, samples: &Samples, bodies: &[Shown]) -> Vec<Section
     mean.into_iter().chain(each).collect()
 }
 
-/// The number of instructions that a subject executes for a body.
+/// The number of instructions that a subject executes for a body; of a mix, the mean over its sequence.
 fn executed(plan: &Plan, subject: usize, body: usize) -> Option<Executed> {
-    let data = plan.bodies.get(body).and_then(Body::data)?;
     let subject = plan.subjects.get(subject)?;
-    let uncached = subject.executed(&data) as f64;
-    let is_cached = subject.treatment(&data) == Treatment::Cached;
-    Some(Executed { uncached, cached: if is_cached { 0.0 } else { uncached } })
+    let of = |data: &SeccompData| {
+        let uncached = subject.executed(data) as f64;
+        let is_cached = subject.treatment(data) == Treatment::Cached;
+        Executed { uncached, cached: if is_cached { 0.0 } else { uncached } }
+    };
+    match plan.bodies.get(body)? {
+        Body::Mix(mix) => Some(mix.shares().fold(
+            Executed { uncached: 0.0, cached: 0.0 },
+            |sum, (call, share)| {
+                let one = of(&call.data());
+                Executed {
+                    uncached: sum.uncached + one.uncached * share,
+                    cached: sum.cached + one.cached * share,
+                }
+            },
+        )),
+        body => body.data().map(|data| of(&data)),
+    }
 }
 
 /// The mean over bodies.
@@ -151,13 +167,17 @@ fn mean_executed(plan: &Plan, subject: usize, weights: &[f64]) -> Option<Execute
     Some(mean)
 }
 
-/// Compares the mean overheads of the subjects from `first` on: all pairs of up to three, else each with the first. The
-/// overheads are over no filter, and over the smallest filter if it is measured.
+/// The subjects that are compared, before and after, of `count` from `first` on: all pairs of up to three, else each with the
+/// first.
+pub fn pairs(first: usize, count: usize) -> Vec<(usize, usize)> {
+    let befores = if count.saturating_sub(first) > 3 { first..first + 1 } else { first..count };
+    befores.flat_map(|before| (before + 1..count).map(move |after| (before, after))).collect()
+}
+
+/// Compares the mean overheads of the [pairs] of subjects from `first` on. The overheads are over no filter, and over the smallest filter if it is measured.
 pub fn aggregates(plan: &Plan, samples: &Samples, first: usize) -> Vec<Aggregate> {
     let Some(Mean { weights, .. }) = &plan.mean else { return Vec::new() };
-    let count = plan.subjects.len();
-    let befores = if count - first.min(count) > 3 { first..first + 1 } else { first..count };
-    let pairs = befores.flat_map(|before| (before + 1..count).map(move |after| (before, after)));
+    let pairs = pairs(first, plan.subjects.len()).into_iter();
     let aggregate = |(before, after), base: usize| {
         let name = |at: usize| plan.subjects.get(at).map(|subject| subject.name.clone());
         let (old, new) =

@@ -1,5 +1,6 @@
 //! Short measurements on the running kernel. Only facts that noise cannot change are asserted.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use callgate::Verdict;
@@ -8,7 +9,7 @@ use callgate_html::Warning;
 use callgate_measure::report::{Executed, Report, Shown, aggregates, sections};
 use callgate_measure::stats::Interval;
 use callgate_measure::{
-    Batches, Body, Cold, Estimate, Mean, MeasurableSyscall, Plan, Subject, Treatment,
+    Batches, Body, Cold, Estimate, Mean, MeasurableSyscall, Mix, Plan, Subject, Treatment,
     choose_syscalls, measure, page,
 };
 use callgate_testing::{Need, Skip, TestResult};
@@ -137,6 +138,37 @@ fn a_measurement_has_a_row_per_subject_and_the_noise_floor() -> TestResult {
     Ok(())
 }
 
+/// A random sequence is one body: with chosen arguments, and with a signal frame.
+fn a_mix_is_measured_like_a_syscall() -> TestResult {
+    needs_seccomp()?;
+    let find = |name| MeasurableSyscall::find(name).unwrap();
+    let closed = find("fstat").with_args([3, 0, 0, 0, 0, 0]).unwrap();
+    let mut calls = vec![(find("getpid"), 0.5), (closed, 0.3)];
+    calls.extend(MeasurableSyscall::find("rt_sigreturn").map(|call| (call, 0.2)));
+    let mix = Mix::draw(&calls, 256, 1).unwrap();
+    assert_eq!((mix.length(), mix.shares().count()), (256, calls.len()));
+    // The number of getpid decides how many instructions are executed.
+    let by_number = program(&[
+        Insn::new(Op::LdWordAbs, 0),
+        Insn::branch(Op::JeqK, find("getpid").data().nr, 1, 0),
+        Insn::new(Op::LdWordAbs, 16),
+        ret(Verdict::ALLOW),
+    ]);
+    let subjects = vec![Subject::none(), Subject::new("by number", [by_number]).unwrap()];
+    let share = mix.shares().next().unwrap().1;
+    let plan = Plan { bodies: vec![Body::Mix(Arc::new(mix))], ..plan(subjects, &[]) };
+    let samples = measure(&plan, &mut |_| {}).unwrap();
+    assert_eq!(samples.values(1, 0).len(), 5);
+    assert!(samples.estimate(1, 0).unwrap().minimum > 0.0);
+    let shown = Shown { title: "mix".to_owned(), treatments: Vec::new(), is_claimed: true };
+    let sections = sections(&plan, &samples, &[shown]);
+    let executed = sections[0].rows[1].executed.unwrap();
+    // The cache answers getpid, and no other.
+    assert!((executed.uncached - (4.0 - share)).abs() < 1e-9, "{executed:?} {share}");
+    assert!((executed.cached - 4.0 * (1.0 - share)).abs() < 1e-9, "{executed:?} {share}");
+    Ok(())
+}
+
 fn is_ordered(interval: Interval) -> bool {
     interval.low <= interval.median && interval.median <= interval.high
 }
@@ -247,6 +279,7 @@ fn the_document_lists_the_syscalls() -> TestResult {
 pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
     callgate_testing::trials![
         a_measurement_has_a_row_per_subject_and_the_noise_floor,
+        a_mix_is_measured_like_a_syscall,
         a_cold_call_is_measured,
         nothing_dies_whatever_a_filter_says,
         what_cannot_be_measured_says_why,

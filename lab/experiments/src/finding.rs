@@ -9,36 +9,36 @@ pub struct Finding {
     pub key: &'static str,
     /// The description.
     pub text: &'static str,
-    /// The number.
-    pub value: f64,
+    /// The number with its 95 % confidence interval, which is unbounded after one round.
+    pub figure: Interval,
     /// Its unit.
     pub unit: &'static str,
-    /// Its confidence interval, for a difference that may be below the noise floor.
-    pub known: Option<Known>,
+    /// For a difference that may be below the noise floor, whether it is resolved: its confidence interval does not contain
+    /// 0, and identical subjects differ by less.
+    pub is_resolved: Option<bool>,
 }
 
 impl Finding {
     pub(crate) fn new(
         key: &'static str,
         text: &'static str,
-        value: f64,
+        figure: Interval,
         unit: &'static str,
     ) -> Finding {
-        Finding { key, text, value, unit, known: None }
+        Finding { key, text, figure, unit, is_resolved: None }
     }
-}
 
-/// The confidence in a difference.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Known {
-    /// The 95 % confidence interval.
-    pub interval: Interval,
-    /// Whether it is resolved: its confidence interval does not contain 0, and it is above the noise floor.
-    pub is_resolved: bool,
-}
+    /// The same for a difference, of which identical subjects show this one.
+    pub(crate) fn beside(self, noise: Interval) -> Finding {
+        Finding { is_resolved: Some(self.figure.is_resolved(noise)), ..self }
+    }
 
-impl Known {
-    pub(crate) fn of(interval: Interval, noise: Interval) -> Known {
-        Known { interval, is_resolved: interval.is_resolved(noise) }
+    /// Its remark: `resolved`, `not resolved`, or none.
+    pub(crate) fn remark(&self) -> &'static str {
+        match self.is_resolved {
+            Some(true) => ", resolved",
+            Some(false) => ", not resolved",
+            None => "",
+        }
     }
 }

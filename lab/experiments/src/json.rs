@@ -5,11 +5,11 @@ use callgate_measure::json::{self, interval};
 use callgate_measure::stats::Summary;
 use callgate_requests::json::Json;
 
-use crate::published::Published;
+use crate::published::{Figure, Published};
 use crate::report::ExperimentReport;
 
 /// The version of the schema, lab/schemas/measurements.json. It is incremented when keys are added or change their meaning.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Everything, with stable keys.
 pub fn json(report: &ExperimentReport, samples: &Samples) -> String {
@@ -17,11 +17,11 @@ pub fn json(report: &ExperimentReport, samples: &Samples) -> String {
     let findings = findings.iter().map(|finding| {
         Json::Object(vec![
             ("key", finding.key.into()),
-            ("value", finding.value.into()),
+            ("value", finding.figure.median.into()),
             ("unit", finding.unit.into()),
             ("text", finding.text.into()),
-            ("interval", finding.known.map_or(Json::Null, |known| interval(known.interval))),
-            ("resolved", finding.known.map(|known| known.is_resolved).into()),
+            ("interval", interval(finding.figure)),
+            ("resolved", finding.is_resolved.into()),
         ])
     });
     let mut members = vec![
@@ -39,9 +39,15 @@ fn of_published(published: &Published) -> Json {
     let tables = published.tables.iter().map(|table| {
         let columns = table.columns.iter().map(|column| Json::from(column.title.as_str()));
         let rows = table.rows.iter().map(|row| {
+            let values = row.values.iter().map(|figure| figure.and_then(Figure::value));
+            let intervals = row
+                .values
+                .iter()
+                .map(|figure| figure.and_then(Figure::interval).map_or(Json::Null, interval));
             Json::Object(vec![
                 ("label", row.label.as_str().into()),
-                ("values", Json::array(row.values.iter().copied())),
+                ("values", Json::array(values)),
+                ("intervals", Json::array(intervals)),
             ])
         });
         Json::Object(vec![

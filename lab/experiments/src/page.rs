@@ -5,7 +5,7 @@ use callgate_measure::chart::box_rows;
 use callgate_measure::page::{row, sections, warnings};
 use callgate_measure::stats::Summary;
 
-use crate::finding::{Finding, Known};
+use crate::finding::Finding;
 use crate::published::Published;
 use crate::report::ExperimentReport;
 
@@ -32,8 +32,10 @@ fn published_sections(published: &Published) -> Vec<PageSection> {
             let titles = [""].into_iter().chain(own.columns.iter().map(|one| one.title.as_str()));
             body.table("", &titles.collect::<Vec<_>>(), |table| {
                 for own_row in &own.rows {
-                    let cells: Vec<String> =
-                        [own_row.label.clone()].into_iter().chain(own.cells(own_row)).collect();
+                    let cells: Vec<String> = [own_row.label.clone()]
+                        .into_iter()
+                        .chain(own.cells(own_row, "…"))
+                        .collect();
                     row(table, &cells);
                 }
             });
@@ -57,9 +59,7 @@ fn published_sections(published: &Published) -> Vec<PageSection> {
 }
 
 fn of_finding(finding: &Finding) -> [String; 3] {
-    let known = finding.known.map_or(String::new(), |Known { interval, is_resolved }| {
-        let resolved = if is_resolved { "resolved" } else { "not resolved" };
-        format!("{}, {resolved}", interval.bounds(1, "…"))
-    });
-    [finding.text.to_owned(), format!("{:.2} {}", finding.value, finding.unit), known]
+    let Finding { text, figure, unit, .. } = finding;
+    let known = format!("{}{}", figure.bounds(2, "…"), finding.remark());
+    [(*text).to_owned(), format!("{:.2} {unit}", figure.median), known]
 }

@@ -5,16 +5,14 @@ use std::fmt::Write;
 use callgate_bpf::printable::visible;
 use callgate_measure::stats::Summary;
 
-use callgate_measure::text::{HEADING, between};
+use callgate_measure::text::HEADING;
 
-use crate::finding::Known;
+use crate::finding::Finding;
 use crate::published::{BoxPlot, Published, PublishedTable};
 use crate::report::ExperimentReport;
 
-/// The width of the labels of rows.
-const LABEL: usize = 32;
-
-/// The minimum width of a column.
+/// The minimum width of the labels of rows, and of a column.
+const LABEL: usize = 16;
 const COLUMN: usize = 10;
 
 /// The width of a drawn box, which follows the name of its subject on a line of 80 characters.
@@ -29,18 +27,13 @@ pub fn text(report: &ExperimentReport) -> String {
         text.push('\n');
     }
     for finding in findings {
-        let _ = write!(text, "{:.2} {}", finding.value, finding.unit);
-        if let Some(known) = finding.known {
-            let _ = write!(text, " ({}), {}", between(known.interval), resolved(known));
-        }
-        let _ = writeln!(text, ": {}", visible(finding.text));
+        let Finding { text: what, figure, unit, .. } = finding;
+        let (value, bounds) = (figure.median, figure.bounds(2, ".."));
+        let _ =
+            writeln!(text, "{value:.2} {unit} ({bounds}){}: {}", finding.remark(), visible(what));
     }
     write_published(&mut text, published);
     text
-}
-
-fn resolved(known: Known) -> &'static str {
-    if known.is_resolved { "resolved" } else { "not resolved" }
 }
 
 fn write_published(text: &mut String, published: &Published) {
@@ -60,16 +53,30 @@ fn write_published(text: &mut String, published: &Published) {
 
 fn write_table(text: &mut String, table: &PublishedTable) {
     let _ = writeln!(text, "\n{HEADING}{}{HEADING:#}", visible(&table.title));
-    let width = |title: &str| COLUMN.max(title.chars().count() + 2);
-    let mut line = format!("  {:LABEL$}", "");
-    for column in &table.columns {
-        let _ = write!(line, "{:>width$}", column.title, width = width(&column.title));
+    let count = |text: &str| text.chars().count();
+    let label = table.rows.iter().map(|row| count(&visible(&row.label)) + 1).max();
+    let label = label.unwrap_or(0).max(LABEL);
+    let rows: Vec<Vec<String>> =
+        table.rows.iter().map(|row| table.cells(row, "..").collect()).collect();
+    let widths: Vec<usize> = table
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(at, column)| {
+            let cells = rows.iter().filter_map(|row| row.get(at));
+            let widest = cells.map(|cell| count(cell)).chain([count(&column.title)]).max();
+            COLUMN.max(widest.unwrap_or(0) + 2)
+        })
+        .collect();
+    let mut line = format!("  {:label$}", "");
+    for (column, width) in table.columns.iter().zip(&widths) {
+        let _ = write!(line, "{:>width$}", column.title);
     }
     let _ = writeln!(text, "{}", line.trim_end());
-    for row in &table.rows {
-        let mut line = format!("  {:<LABEL$}", visible(&row.label));
-        for (value, column) in table.cells(row).zip(&table.columns) {
-            let _ = write!(line, "{value:>width$}", width = width(&column.title));
+    for (row, cells) in table.rows.iter().zip(&rows) {
+        let mut line = format!("  {:<label$}", visible(&row.label));
+        for (cell, width) in cells.iter().zip(&widths) {
+            let _ = write!(line, "{cell:>width$}");
         }
         let _ = writeln!(text, "{}", line.trim_end());
     }

@@ -25,6 +25,7 @@ mod minijail;
 mod optimum;
 mod pasted_c;
 mod profiles;
+mod progress;
 mod recording;
 mod refusals;
 mod smt;

@@ -40,6 +40,13 @@ impl Table {
         line(&self.head) + &line(&rule) + &rows
     }
 
+    /// As Markdown, for cells of prose: not aligned, so that a change of one cell changes one line.
+    pub(crate) fn prose(&self) -> String {
+        let line = |cells: &Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let rule = "|---".repeat(self.head.len()) + "|\n";
+        line(&self.head) + &rule + &self.rows.iter().map(line).collect::<String>()
+    }
+
     /// As plain text, for a terminal.
     pub(crate) fn plain(&self) -> String {
         let widths = self.widths();
@@ -107,6 +114,11 @@ mod tests {
 | b        |      |
 ";
         assert_eq!(table().markdown(), expected);
+    }
+
+    #[test]
+    fn prose_is_not_padded() {
+        assert_eq!(table().prose(), "| who | time |\n|---|---|\n| Callgate | 9 µs |\n| b |  |\n");
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(crate) const TASKS: &[Task] = &[
     },
     Task {
         name: "experiment",
-        summary: "repeat one published experiment with its own filters, or with a profile",
+        summary: "repeat one published experiment with its own filters, and with yours",
         help: measuring::EXPERIMENT_HELP,
         run: measuring::experiment,
     },
@@ -42,7 +42,7 @@ pub(crate) const TASKS: &[Task] = &[
     },
     Task {
         name: "experiments",
-        summary: "repeat published experiments, and write docs/experiments.md",
+        summary: "repeat published experiments, and write docs/experiments.md and docs/published.md",
         help: experiments::HELP,
         run: experiments::run,
     },

@@ -13,7 +13,7 @@ use callgate_experiments::published::Published;
 use callgate_experiments::report::ExperimentReport;
 use callgate_experiments::{Jit, page};
 use callgate_measure::report::Report;
-use callgate_measure::{Batches, Plan, measure};
+use callgate_measure::{Batches, Plan, Subject, measure};
 use callgate_testing::{Need, Skip, TestResult};
 
 /// Emulators and some sandboxes do not have seccomp.
@@ -43,7 +43,6 @@ fn of_policy(policy: Policy) -> Options {
         may_switch_jit: false,
         subjects: Vec::new(),
         weights: Vec::new(),
-        quick: true,
         cpu: None,
         cold: None,
         seed: 7,
@@ -62,9 +61,10 @@ fn every_experiment_can_be_set_up_and_measured() -> TestResult {
     let options = of_policy(policy);
     for experiment in Experiment::ALL {
         let (findings, published) = once(*experiment, &options);
-        assert!(findings.iter().all(|finding| finding.value.is_finite()), "{findings:?}");
+        let is_finite = |finding: &Finding| finding.figure.median.is_finite();
+        assert!(findings.iter().all(is_finite), "{findings:?}");
         assert_eq!(findings.is_empty(), *experiment == Experiment::Weighted);
-        assert_eq!(published.tables.is_empty(), *experiment == Experiment::Weighted);
+        assert!(!published.tables.is_empty(), "{experiment:?}");
         let mut keys: Vec<&str> = published.tables.iter().map(|table| table.key).collect();
         keys.sort_unstable();
         assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "{keys:?}");
@@ -72,8 +72,12 @@ fn every_experiment_can_be_set_up_and_measured() -> TestResult {
             assert!(!table.rows.is_empty(), "{table:?}");
             for row in &table.rows {
                 assert_eq!(row.values.len(), table.columns.len(), "{table:?}");
-                let mut figures = row.values.iter().flatten();
-                assert!(figures.all(|figure| figure.is_finite()), "{table:?}");
+                for figure in row.values.iter().flatten() {
+                    assert!(figure.value().is_none_or(f64::is_finite), "{table:?}");
+                    // After one round, no interval of a process is known; engines are measured several times.
+                    let is_known = figure.interval().is_some_and(|interval| interval.is_known());
+                    assert!(!is_known || ["engines", "counters"].contains(&table.key), "{table:?}");
+                }
             }
         }
         // The published setting is skipped in tests, and that is told.
@@ -96,7 +100,10 @@ fn once(experiment: Experiment, options: &Options) -> (Vec<Finding>, Published) 
     };
     let setup = experiment.setup(options).unwrap();
     assert_eq!(setup.bodies.len(), setup.plan.bodies.len());
-    let runs = setup.vary(short(&setup.plan).unwrap(), &mut |plan| short(plan));
+    let runs = setup.vary(short(&setup.plan).unwrap(), &mut |plan, bodies| {
+        assert_eq!(plan.bodies.len(), bodies.len());
+        short(plan)
+    });
     ((setup.findings)(&runs.own), setup.published(&runs))
 }
 
@@ -122,6 +129,68 @@ fn threads_wait_under_a_filter_that_denies_starting_them() -> TestResult {
     assert!(findings.iter().any(|finding| finding.key == "list_ns"), "{findings:?}");
     let rows = published.tables[0].rows.iter().map(|row| row.label.as_str());
     assert!(!rows.clone().any(|label| label == "denylist") && rows.count() == 7);
+    Ok(())
+}
+
+/// A filter that allows everything but one syscall, which no experiment makes.
+fn harmless() -> Policy {
+    let arch = callgate::Arch::native().unwrap();
+    let rule = Rule {
+        syscalls: SyscallSet::one(arch.number("acct").unwrap()),
+        when: Condition::always(),
+        verdict: Verdict::errno(1),
+    };
+    Policy::new(vec![Section::new(arch, vec![rule], Verdict::ALLOW)], Verdict::KILL_PROCESS)
+        .unwrap()
+}
+
+/// Filters of the caller have rows of their own, in all experiments that measure seccomp filters.
+fn filters_of_the_caller_are_measured_beside_those_of_experiments() -> TestResult {
+    needs_seccomp()?;
+    let policy = harmless();
+    let compiled = callgate::compile::compile(&policy, &callgate::compile::Options::default());
+    let program = callgate::Program::from(compiled.unwrap().program);
+    let mine = Subject::new("mine", [program.clone(), program]).unwrap();
+    let options = Options { subjects: vec![mine], ..of_policy(policy) };
+    for (experiment, keys) in [
+        (Experiment::Getpid, &["given"][..]),
+        (Experiment::UnixbenchSyscall, &["given"]),
+        (Experiment::LongJumps, &["given"]),
+        (Experiment::OpenReadClose, &["runs"]),
+        (Experiment::CondWait, &["share", "futex"]),
+        (Experiment::Weighted, &["mix", "mean"]),
+    ] {
+        let (_, published) = once(experiment, &options);
+        for key in keys {
+            let table = published.tables.iter().find(|table| table.key == *key).unwrap();
+            let row = table.rows.iter().find(|row| row.label == "mine").unwrap();
+            assert!(row.values[0].is_some(), "{experiment:?} {table:?}");
+        }
+    }
+    Ok(())
+}
+
+/// The kernel skips a syscall that is denied: its time would not be that of the filter.
+fn filters_that_deny_what_is_measured_are_refused() -> TestResult {
+    needs_seccomp()?;
+    let deny = callgate_core::Program::new(vec![callgate_core::Insn::new(
+        callgate_core::Op::RetK,
+        Verdict::errno(1).0,
+    )]);
+    let mine = Subject::new("mine", deny).unwrap();
+    let options = Options { subjects: vec![mine], ..of_policy(harmless()) };
+    for (experiment, syscall) in [
+        (Experiment::Getpid, "getpid"),
+        (Experiment::UnixbenchSyscall, "close"),
+        (Experiment::LongJumps, "gettid"),
+        (Experiment::OpenReadClose, "open"),
+        (Experiment::CondWait, "futex"),
+    ] {
+        let error = experiment.setup(&options).err().unwrap();
+        let text = error.to_string();
+        assert!(text.starts_with(&format!("the filter \"mine\" denies {syscall}")), "{text}");
+        assert_eq!(error.help(), "give a filter that allows it");
+    }
     Ok(())
 }
 
@@ -159,5 +228,7 @@ fn empty_report() -> ExperimentReport {
 callgate_testing::tests![
     every_experiment_can_be_set_up_and_measured,
     threads_wait_under_a_filter_that_denies_starting_them,
+    filters_of_the_caller_are_measured_beside_those_of_experiments,
+    filters_that_deny_what_is_measured_are_refused,
     runs_are_in_the_box_plot_with_their_samples,
 ];

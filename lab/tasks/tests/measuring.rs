@@ -3,7 +3,9 @@
 #[path = "../../../crates/callgate-cli/tests/schema/mod.rs"]
 mod schema;
 
-use std::process::{Command, Output};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use callgate_testing::{Need, Skip, TestResult, needs_program};
 use serde_json::{Value, json};
@@ -46,8 +48,20 @@ fn weighted_means_match_the_schema() -> TestResult {
     let value = parsed(&["experiment", "weighted", "--time", "2"]);
     must_match(SCHEMA, &value);
     assert_eq!(value["experiment"], "weighted");
-    // Three filters, compared over two baselines.
-    assert_eq!(value["aggregates"].as_array().unwrap().len(), 6);
+    let tables = value["published"]["tables"].as_array().unwrap();
+    let keys: Vec<&str> = tables.iter().map(|table| table["key"].as_str().unwrap()).collect();
+    assert_eq!(keys, ["mix", "mix_change", "mean", "mean_change"]);
+    // No filter, the smallest one, and three others, of which each pair is compared.
+    for (table, rows) in tables.iter().zip([5, 3, 5, 3]) {
+        assert_eq!(table["rows"].as_array().unwrap().len(), rows, "{table}");
+        assert!(table["title"].as_str().unwrap().contains(" runs of each filter"), "{table}");
+    }
+    let overhead = &tables[0]["rows"][2];
+    for (value, interval) in
+        [0, 1, 2].map(|at| (&overhead["values"][at], &overhead["intervals"][at]))
+    {
+        assert_eq!(value, &interval["median"], "{overhead}");
+    }
     let mean = &value["sections"][0];
     assert!(mean["title"].as_str().unwrap().starts_with("weighted mean ("), "{mean}");
     let executed = |row: usize| mean["rows"][row]["executed"]["uncached"].as_f64().unwrap();
@@ -71,7 +85,9 @@ fn published_tables_and_box_plots_match_the_schema() -> TestResult {
     assert_eq!(plot["five_numbers"].as_array().unwrap().len(), 5);
     let notes = published["notes"].to_string();
     assert!(
-        notes.contains("shortened by --time: a process measures 3 batches instead of 100"),
+        notes.contains(
+            "shortened by --time or --quick: a process measures 3 batches instead of 100"
+        ),
         "{notes}"
     );
     // Conditions that are not possible here are notes.
@@ -113,9 +129,41 @@ fn profiles_that_deny_what_an_experiment_needs_are_refused() -> TestResult {
         let profile = json!({ "defaultAction": "SCMP_ACT_ALLOW", "syscalls": rules });
         std::fs::write(&path, profile.to_string()).unwrap();
         let error = error(&mut lab(&["experiment", "condwait", &path]));
-        assert!(error.contains(&format!("the profile (\"libseccomp, list\") {why}")), "{error}");
+        assert!(error.contains(&format!("the filter \"libseccomp, list\" {why}")), "{error}");
     }
     Ok(())
+}
+
+/// The first interruption ends the measurement and keeps what was measured.
+fn an_interrupted_experiment_reports_what_was_measured() -> TestResult {
+    needs_seccomp()?;
+    // A busy machine may need longer for the first round.
+    for more in [0, 5, 30] {
+        let mut command = lab(&["experiment", "getpid", "--time", "120", "--json"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        // After a second.
+        said.read_line(&mut line).unwrap();
+        assert!(line.starts_with("measuring getpid: ") && line.ends_with(" %\n"), "{line}");
+        std::thread::sleep(Duration::from_secs(more));
+        let kill = format!("kill -INT {}", child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let mut rest = String::new();
+        said.read_to_string(&mut rest).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{rest}");
+        if rest.contains("before the first round was complete") {
+            continue;
+        }
+        assert!(rest.contains("stopped early: the figures are from fewer rounds"), "{rest}");
+        let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+        must_match(SCHEMA, &value);
+        assert_eq!(value["interrupted"], true);
+        assert!(value["published"]["tables"][0]["rows"][0]["values"][0].is_number(), "{value}");
+        return Ok(());
+    }
+    panic!("no round was complete after half a minute");
 }
 
 fn programs_that_a_server_needs_are_named_with_their_packages() -> TestResult {
@@ -160,6 +208,7 @@ callgate_testing::tests![
     published_tables_and_box_plots_match_the_schema,
     other_documents_do_not_match,
     profiles_that_deny_what_an_experiment_needs_are_refused,
+    an_interrupted_experiment_reports_what_was_measured,
     programs_that_a_server_needs_are_named_with_their_packages,
     a_loop_in_c_is_beside_what_is_measured,
 ];

@@ -73,11 +73,35 @@ impl Experiment {
             Experiment::UnixbenchSyscall => (30, 6),
             Experiment::LongJumps => (80, 16),
             Experiment::SocketFilters => (82, 18),
-            Experiment::OpenReadClose => (190, 40),
-            Experiment::CondWait => (120, 24),
-            Experiment::Weighted => (15, 3),
+            Experiment::OpenReadClose => (190, 20),
+            Experiment::CondWait => (140, 24),
+            Experiment::Weighted => (30, 6),
         };
         Duration::from_secs(if quick { quick_seconds } else { seconds })
+    }
+
+    /// Which filters of the caller it measures, in a line.
+    pub const fn accepts(self) -> &'static str {
+        match self {
+            Experiment::Getpid => "any that allow getpid, beside its own",
+            Experiment::UnixbenchSyscall => {
+                "any that allow close, dup, getpid, getuid and umask, beside its own"
+            }
+            Experiment::LongJumps => {
+                "any that allow gettid(100) and syscall 199 with 100, beside its own"
+            }
+            Experiment::SocketFilters => {
+                "socket filters as programs, beside its own; a packet counts that they decide as its own do"
+            }
+            Experiment::OpenReadClose => "any that allow open, read and close, beside its own",
+            Experiment::CondWait => {
+                "one profile, whose rules replace the published ones; or programs, stacks or several, beside its own; \
+                 they must allow futex and clock_gettime"
+            }
+            Experiment::Weighted => {
+                "any, in place of its own, without the syscalls that one denies"
+            }
+        }
     }
 
     /// Whether other code and data can be touched before each syscall: not where many threads or long runs are

@@ -16,13 +16,19 @@ pub(super) enum ExperimentErrorKind {
     UnknownMachine,
     NoSyscall(&'static str),
     AllDenied,
-    Denied { subject: String, syscall: &'static str, why: &'static str },
+    Denied {
+        subject: String,
+        syscall: &'static str,
+        why: &'static str,
+    },
     Policy(PolicyError),
     Compile(CompileError),
     Libseccomp(LibseccompError),
     Stack(StackError),
     Subject(SubjectError),
     Program(String),
+    /// The packets of an experiment cannot be sent to a socket with the caller's filter.
+    NoPacketSocket,
 }
 
 impl std::fmt::Display for ExperimentError {
@@ -32,7 +38,7 @@ impl std::fmt::Display for ExperimentError {
                 f.write_str("the architecture of this machine is not supported")
             }
             ExperimentErrorKind::Denied { subject, syscall, why } => {
-                write!(f, "the profile (\"{subject}\") denies {syscall}, {why}")
+                write!(f, "the filter \"{subject}\" denies {syscall}, {why}")
             }
             ExperimentErrorKind::NoSyscall(name) => {
                 write!(f, "this machine does not have the syscall {name}")
@@ -46,6 +52,9 @@ impl std::fmt::Display for ExperimentError {
             ExperimentErrorKind::Stack(error) => error.fmt(f),
             ExperimentErrorKind::Subject(error) => error.fmt(f),
             ExperimentErrorKind::Program(error) => f.write_str(error),
+            ExperimentErrorKind::NoPacketSocket => f.write_str(
+                "your filter needs a packet socket, and this process may not create a network namespace for one",
+            ),
         }
     }
 }
@@ -58,6 +67,8 @@ impl ExperimentError {
             ExperimentErrorKind::UnknownMachine | ExperimentErrorKind::NoSyscall(_) => {
                 "`cargo lab experiment` lists the others"
             }
+            ExperimentErrorKind::NoPacketSocket => "run it as root, or permit user namespaces",
+            ExperimentErrorKind::Denied { .. } => "give a filter that allows it",
             _ => "try another profile",
         }
     }

@@ -3,20 +3,23 @@
 //! Kees Cook's `seccomp_benchmark` (Linux selftests, 2020): getpid without a filter, with one and two filters that return
 //! ALLOW, and with seccomp but no BPF ("BPF-less allow", a changed kernel), with the kernel's JIT compiler off, on, and
 //! hardened. The filters here load an argument, so that they always run. Since Linux 5.11 the kernel's cache answers a
-//! filter that is one `ret ALLOW`: that is an allow without BPF.
+//! filter that is one `ret ALLOW`: that is an allow without BPF. Filters of the caller are measured beside them.
 
 use callgate::{Endian, Verdict};
 use callgate_core::{Insn, Op, Program, Word};
 
 use super::error::ExperimentError;
+use super::given::{Given, Needed};
 use super::runs::{Extra, Runs};
-use super::setup::{NOT_PASSED, Options, Setup, overhead, shown, syscall};
+use super::setup::{NOT_PASSED, Options, Setup, shown, syscall};
 use crate::finding::Finding;
 use crate::jit::Jit;
 use crate::published::{Published, PublishedTable};
+use crate::times::Times;
 use callgate_measure::Body;
 use callgate_measure::Samples;
 use callgate_measure::Subject;
+use callgate_measure::stats::Interval;
 
 /// The number of comparisons in the long filter.
 const COMPARISONS: u8 = 250;
@@ -32,7 +35,7 @@ const SETTINGS: [Jit; 3] = [Jit::Off, Jit::Hardened, Jit::On];
 
 pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let (one, long) = (filter(0), filter(COMPARISONS));
-    let subjects = vec![
+    let mut subjects = vec![
         Subject::none().named("native"),
         Subject::constant_allow().named("BPF-less allow"),
         Subject::new("RET_ALLOW 1 filter", one.clone())?,
@@ -40,6 +43,8 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         Subject::new("1 filter, 250 more", long)?,
     ];
     let getpid = syscall("getpid")?;
+    let needed = [Needed::measured("getpid", getpid.args())];
+    let given = Given::append(&options.subjects, &mut subjects, &needed)?;
     let bodies = shown(&subjects, &[getpid]);
     let plan = options.plan(subjects, vec![Body::from(getpid)], 6);
     let notes = vec![
@@ -49,6 +54,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         "hardened is net.core.bpf_jit_harden=2, which includes root; the published 1 leaves out users with CAP_BPF"
             .to_owned(),
     ];
+    let published = move |runs: &Runs| published(runs, &given);
     let extra = Extra { published: Some(Box::new(published)), notes, ..Extra::default() };
     Ok(Setup {
         may_switch_jit: options.may_switch_jit,
@@ -56,7 +62,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         bodies,
         extra: extra.with_jit(&SETTINGS, &plan),
         plan,
-        findings,
+        findings: Box::new(findings),
     })
 }
 
@@ -75,50 +81,53 @@ pub(super) fn filter(comparisons: u8) -> Option<Program> {
 }
 
 /// The four times and what was derived from them, for each setting of the JIT compiler.
-fn published(runs: &Runs) -> Published {
+fn published(runs: &Runs, given: &Given) -> Published {
     let measured = SETTINGS.map(|jit| (jit.name(), runs.under(jit)));
-    let mut columns: Vec<(&str, Option<&Samples>)> =
-        measured.into_iter().filter(|(_, samples)| samples.is_some()).collect();
+    let mut columns: Vec<(&str, &Samples)> =
+        measured.into_iter().filter_map(|(name, samples)| Some((name, samples?))).collect();
     if runs.jit.is_none_or(|jit| !SETTINGS.contains(&jit)) {
-        columns.push(("as it is", Some(&runs.own)));
+        columns.push(("as it is", &runs.own));
     }
     let titles: Vec<(&str, usize)> = columns.iter().map(|(name, _)| (*name, 1)).collect();
     let mut table = PublishedTable::new("getpid", "getpid, nanoseconds per call", &titles);
-    let mut row = |label: &str, of: &dyn Fn(&Samples) -> Option<f64>| {
-        table.row(label, columns.iter().map(|(_, samples)| samples.and_then(of)));
+    let columns: Vec<Option<Times>> =
+        columns.iter().map(|(_, samples)| Times::of(samples, 0, 0)).collect();
+    let mut row = |label: &str, of: &dyn Fn(&Times) -> Option<Interval>| {
+        table.row(label, columns.iter().map(|times| times.as_ref().and_then(of)));
     };
-    let time = |samples: &Samples, subject| Some(samples.estimate(subject, 0)?.median);
-    row("native", &|samples| time(samples, 0));
-    row("RET_ALLOW 1 filter", &|samples| time(samples, ONE));
-    row("RET_ALLOW 2 filters", &|samples| time(samples, TWO));
-    row("BPF-less allow", &|samples| time(samples, BPF_LESS));
-    let over = |samples: &Samples, subject| overhead(samples, subject, 0);
-    let per_filter = |samples: &Samples| Some(over(samples, TWO)? - over(samples, ONE)?);
-    row("total overhead for 1 filter", &|samples| over(samples, ONE));
-    row("total overhead for 2 filters", &|samples| over(samples, TWO));
+    row("native", &|times| times.time(0));
+    row("RET_ALLOW 1 filter", &|times| times.time(ONE));
+    row("RET_ALLOW 2 filters", &|times| times.time(TWO));
+    row("BPF-less allow", &|times| times.time(BPF_LESS));
+    row("total overhead for 1 filter", &|times| times.over(ONE));
+    row("total overhead for 2 filters", &|times| times.over(TWO));
     row("per-filter overhead", &per_filter);
-    row("entry overhead", &|samples| Some(over(samples, ONE)? - per_filter(samples)?));
-    row("BPF overhead per filter", &|samples| Some(over(samples, ONE)? - over(samples, BPF_LESS)?));
-    Published { tables: vec![table], ..Published::default() }
+    row("entry overhead", &entry);
+    row("BPF overhead per filter", &|times| times.figure(|time| time(ONE) - time(BPF_LESS)));
+    let own = given.table("given", "getpid, nanoseconds per call", Times::of(&runs.own, 0, 0));
+    Published { tables: [table].into_iter().chain(own).collect(), ..Published::default() }
+}
+
+fn per_filter(times: &Times) -> Option<Interval> {
+    times.figure(|time| time(TWO) - time(ONE))
+}
+
+/// The overhead of one filter without that of the filter itself.
+fn entry(times: &Times) -> Option<Interval> {
+    times.figure(|time| (time(ONE) - time(0)) - (time(TWO) - time(ONE)))
 }
 
 fn findings(samples: &Samples) -> Vec<Finding> {
-    let of = |subject| overhead(samples, subject, 0);
-    let (Some(cached), Some(one), Some(two), Some(long)) =
-        (of(BPF_LESS), of(ONE), of(TWO), of(LONG))
-    else {
-        return Vec::new();
-    };
-    let ns = |key, text, value| Finding::new(key, text, value, "ns");
-    let per_filter = two - one;
-    vec![
-        ns("cached_ns", "a call that the kernel's cache answers", cached),
-        ns("entry_ns", "entering seccomp, before the first filter", one - per_filter),
-        ns("filter_ns", "each filter, of two instructions", per_filter),
-        ns(
-            "insn_ns",
-            "each further instruction (a comparison)",
-            (long - one) / f64::from(COMPARISONS),
-        ),
-    ]
+    let Some(times) = Times::of(samples, 0, 0) else { return Vec::new() };
+    let insn = times.figure(|time| (time(LONG) - time(ONE)) / f64::from(COMPARISONS));
+    let findings = [
+        ("cached_ns", "a call that the kernel's cache answers", times.over(BPF_LESS)),
+        ("entry_ns", "entering seccomp, before the first filter", entry(&times)),
+        ("filter_ns", "each filter, of two instructions", per_filter(&times)),
+        ("insn_ns", "each further instruction (a comparison)", insn),
+    ];
+    let findings = findings.into_iter();
+    findings
+        .filter_map(|(key, text, figure)| Some(Finding::new(key, text, figure?, "ns")))
+        .collect()
 }

@@ -6,20 +6,23 @@
 //! `syscall(199, 100)`, whose argument is tested, so that the kernel's cache does not answer. On x86-64 that is
 //! `fremovexattr`, which takes a microsecond today, so gettid is measured as well, which is one of these numbers, too.
 //! libseccomp's list tests them in ascending order, after the numbers that are always allowed. The short filter has the
-//! tests of both numbers.
+//! tests of both numbers. Filters of the caller are measured beside them, with the same calls.
 
 use std::ops::RangeInclusive;
 
 use callgate::Verdict;
+use callgate_bpf::SyscallTable;
 use callgate_core::SyscallSet;
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Test};
 
 use super::error::{ExperimentError, ExperimentErrorKind};
+use super::given::{Given, Needed};
 use super::runs::{Extra, Runs};
-use super::setup::{Options, Setup, compiled, of_rules, overhead, syscall};
+use super::setup::{Options, Setup, compiled, native, of_rules, syscall};
 use crate::finding::Finding;
 use crate::jit::Jit;
 use crate::published::{Published, PublishedTable};
+use crate::times::Times;
 use callgate_measure::Batches;
 use callgate_measure::Body;
 use callgate_measure::raw::RawSyscall;
@@ -47,6 +50,9 @@ const ARGUMENTS: [u64; 6] = [100, 0, 0, 0, 0, 0];
 const CHAINS: u32 = 1000;
 const COMBINATIONS: u64 = 100;
 
+/// The largest number of rounds, each with 200 batches of 1,000 per subject and call: ten million calls.
+const ROUNDS: usize = 50;
+
 /// The largest `ssize_t`.
 const SSIZE_MAX: u64 = i64::MAX as u64;
 
@@ -61,15 +67,17 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         return Err(ExperimentError(ExperimentErrorKind::NoSyscall("199")));
     }
     let (few, many) = (short(&calls)?, large()?);
-    let subjects = vec![
+    let mut subjects = vec![
         Subject::none(),
         Subject::new("2 rules, libseccomp", [options.libseccomp.list(&few)?])?,
         Subject::new("200 rules, libseccomp", [options.libseccomp.list(&many)?])?,
         Subject::new("2 rules, Callgate", [compiled(&few)?])?,
         Subject::new("200 rules, Callgate", [compiled(&many)?])?,
     ];
-    // Per subject and syscall: up to 50 or 10 rounds of 200 batches of 1,000.
-    let rounds = if options.quick { 10 } else { 50 };
+    let arch = native()?;
+    let needed =
+        calls.iter().filter_map(|nr| Some(Needed::measured(arch.syscall_name(*nr)?, ARGUMENTS)));
+    let given = Given::append(&options.subjects, &mut subjects, &needed.collect::<Vec<_>>())?;
     let shown = |nr: &u32| {
         let data = syscall_data(*nr, ARGUMENTS).unwrap_or_default();
         Shown {
@@ -95,18 +103,18 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         Some(_) => ("2 and 200 rules, cold".to_owned(), plan),
         None => {
             let batches = Batches { count: 200, iterations: 1000, ..plan.batches };
-            let plan = Plan { batches, min_rounds: 5, max_rounds: rounds, ..plan };
+            let plan = Plan { batches, min_rounds: 5, max_rounds: ROUNDS, ..plan };
             ("2 and 200 rules".to_owned(), plan)
         }
     };
-    let published = move |runs: &Runs| published(runs, &titles);
+    let published = move |runs: &Runs| published(runs, &titles, &given);
     let extra = Extra { published: Some(Box::new(published)), ..Extra::default() };
     Ok(Setup {
         title,
         bodies,
         extra: extra.with_jit(&[Jit::Off], &plan),
         plan,
-        findings,
+        findings: Box::new(findings),
         may_switch_jit: options.may_switch_jit,
     })
 }
@@ -135,7 +143,7 @@ fn large() -> Result<Policy, ExperimentError> {
 }
 
 /// Seconds for ten million calls, and nanoseconds, for each call and each way in which the kernel executes filters.
-fn published(runs: &Runs, titles: &[String]) -> Published {
+fn published(runs: &Runs, titles: &[String], given: &Given) -> Published {
     let off = runs.under(Jit::Off);
     let off = off.map(|samples| (["interpreted", "interpreted_last"], "interpreted", samples));
     let own = (runs.jit != Some(Jit::Off)).then_some(&runs.own);
@@ -144,13 +152,16 @@ fn published(runs: &Runs, titles: &[String]) -> Published {
     for (keys, how, samples) in [off, own].into_iter().flatten() {
         for (body, (call, key)) in titles.iter().zip(keys).enumerate() {
             let title = format!("{call}, extrapolated to ten million times, filters {how}");
-            tables.push(table(key, title, samples, body));
+            tables.extend(Times::of(samples, 0, body).map(|times| table(key, title, &times)));
         }
+    }
+    for (body, (call, key)) in titles.iter().zip(["given", "given_last"]).enumerate() {
+        tables.extend(given.table(key, call, Times::of(&runs.own, 0, body)));
     }
     Published { tables, ..Published::default() }
 }
 
-fn table(key: &'static str, title: String, samples: &Samples, body: usize) -> PublishedTable {
+fn table(key: &'static str, title: String, times: &Times) -> PublishedTable {
     let columns = [("seconds", 2), ("filter: seconds", 2), ("ns per call", 1)];
     let mut table = PublishedTable::new(key, title, &columns);
     let labels = [
@@ -162,29 +173,32 @@ fn table(key: &'static str, title: String, samples: &Samples, body: usize) -> Pu
     ];
     for (subject, label) in labels.into_iter().enumerate() {
         // Nanoseconds per call, times ten million.
-        let seconds = |ns: f64| ns / 100.0;
-        let time = samples.estimate(subject, body).map(|estimate| estimate.median);
-        let over = overhead(samples, subject, body).filter(|_| subject > 0);
-        table.row(label, [time.map(seconds), over.map(seconds), time]);
+        let seconds = times.figure(|time| time(subject) / 100.0);
+        let filter = times.figure(|time| (time(subject) - time(0)) / 100.0);
+        table.row(label, [seconds, filter.filter(|_| subject > 0), times.time(subject)]);
     }
     table
 }
 
 fn findings(samples: &Samples) -> Vec<Finding> {
-    let of = |subject| overhead(samples, subject, 0);
-    let (Some(few), Some(many), Some(ours)) = (of(1), of(2), of(4)) else { return Vec::new() };
-    vec![
-        Finding::new(
+    let Some(times) = Times::of(samples, 0, 0) else { return Vec::new() };
+    let (few, many, ours) = (1, 2, 4);
+    let findings = [
+        (
             "added_rules_ns",
             "libseccomp's list of 200 rules over that of 2 rules",
-            many - few,
+            times.figure(|time| time(many) - time(few)),
             "ns",
         ),
-        Finding::new(
+        (
             "libseccomp_ratio",
             "200 rules: overhead of libseccomp's list over that of Callgate's program",
-            many / ours,
+            times.figure(|time| (time(many) - time(0)) / (time(ours) - time(0))),
             "times",
         ),
-    ]
+    ];
+    let findings = findings.into_iter();
+    findings
+        .filter_map(|(key, text, figure, unit)| Some(Finding::new(key, text, figure?, unit)))
+        .collect()
 }

@@ -8,6 +8,7 @@ mod catalog;
 mod condwait;
 mod error;
 mod getpid;
+mod given;
 mod long_jumps;
 mod open_read_close;
 mod runs;
@@ -18,5 +19,5 @@ mod weighted;
 
 pub use catalog::Experiment;
 pub use error::ExperimentError;
-pub use runs::{Runs, Varied};
-pub use setup::{Options, Setup};
+pub use runs::{Runs, Take, Varied};
+pub use setup::{Findings, Options, Setup};

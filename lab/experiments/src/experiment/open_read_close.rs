@@ -3,7 +3,8 @@
 //!
 //! A run is a process; its time is that of the loop, without the start of the process. The published filter was written by
 //! hand with a macro per syscall: a test that jumps over `ret ALLOW`. Since Linux 5.11 the kernel's cache answers it, so it
-//! is measured twice: unchanged, and with tests of an argument of the three syscalls.
+//! is measured twice: unchanged, and with tests of an argument of the three syscalls. Filters of the caller are measured beside
+//! them.
 
 use std::sync::Arc;
 
@@ -12,18 +13,17 @@ use callgate_bpf::SyscallTable;
 use callgate_core::{Insn, Op, Program, Word};
 
 use super::error::{ExperimentError, ExperimentErrorKind};
+use super::given::{Given, Needed};
 use super::runs::{Extra, Runs};
-use super::setup::{
-    NOT_PASSED, Options, Setup, allowing, compiled, known, missing, native, overhead,
-};
+use super::setup::{NOT_PASSED, Options, Setup, allowing, compiled, known, missing, native};
 use crate::bodies::OpenReadClose;
 use crate::finding::Finding;
 use crate::published::{BoxPlot, Published, PublishedTable};
+use crate::times::Times;
 use callgate_measure::Batches;
 use callgate_measure::Body;
 use callgate_measure::Subject;
 use callgate_measure::report::Shown;
-use callgate_measure::stats;
 use callgate_measure::{Plan, Samples};
 
 /// The published allowlist, in its order. It was made on a 32-bit machine.
@@ -59,9 +59,8 @@ const TURN: [&str; 3] = ["open", "read", "close"];
 /// Turns in a run, in batches of 1,000.
 const TURNS: u32 = 100_000;
 
-/// The runs of each subject, and with `--quick`.
+/// The runs of each subject.
 const RUNS: usize = 100;
-const QUICK_RUNS: usize = 20;
 
 /// A limit of the whole measurement in seconds; 100 runs take about three minutes.
 const LIMIT: u64 = 600;
@@ -74,7 +73,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let turn: Vec<&str> = TURN.iter().map(here).collect();
     let ((numbers, absent), (inspected, _)) = (known(&list)?, known(&turn)?);
     let (plain, inspecting) = (allowing(&numbers, &[])?, allowing(&numbers, &inspected)?);
-    let subjects = vec![
+    let mut subjects = vec![
         Subject::none(),
         Subject::new("as published", [by_hand(&numbers, &[])?])?,
         Subject::new("published, inspecting", [by_hand(&numbers, &inspected)?])?,
@@ -82,8 +81,9 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         Subject::new("Callgate", [compiled(&plain)?])?,
         Subject::new("Callgate, inspecting", [compiled(&inspecting)?])?,
     ];
+    let needed: Vec<Needed> = turn.iter().map(|name| Needed::measured(name, [0; 6])).collect();
+    Given::append(&options.subjects, &mut subjects, &needed)?;
     let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
-    let runs = if options.quick { QUICK_RUNS } else { RUNS };
     let plan = options.plan(subjects, vec![Body::Work(Arc::new(OpenReadClose))], LIMIT);
     let batches = Batches { count: TURNS / 1000, iterations: 1000, ..plan.batches };
     let title = "open, read and close /dev/zero: one turn".to_owned();
@@ -92,10 +92,10 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let notes = [missing(&absent, LIST.len()), renamed];
     Ok(Setup {
         may_switch_jit: options.may_switch_jit,
-        title: format!("open, read, close: {runs} runs of 100,000"),
-        plan: Plan { batches, min_rounds: 5, max_rounds: runs, ..plan },
+        title: format!("open, read, close: {RUNS} runs of 100,000"),
+        plan: Plan { batches, min_rounds: 5, max_rounds: RUNS, ..plan },
         bodies: vec![Shown { title, treatments: Vec::new(), is_claimed: true }],
-        findings,
+        findings: Box::new(findings),
         extra: Extra {
             published: Some(Box::new(move |runs: &Runs| published(runs, &names))),
             notes: notes.into_iter().flatten().collect(),
@@ -143,8 +143,14 @@ fn seconds(samples: &Samples, subject: usize) -> Vec<f64> {
     .collect()
 }
 
+/// The times of runs.
+fn times(samples: &Samples) -> Option<Times> {
+    Times::of_rounds((0..samples.subjects()).map(|at| seconds(samples, at)).collect(), 0)
+}
+
 fn published(runs: &Runs, names: &[String]) -> Published {
     let samples = &runs.own;
+    let Some(times) = times(samples) else { return Published::default() };
     let columns = [
         ("s per run", 4),
         ("increase s", 4),
@@ -152,22 +158,15 @@ fn published(runs: &Runs, names: &[String]) -> Published {
         ("per syscall", 3),
         ("overhead %", 1),
     ];
-    let title = "means of the runs; the increase in seconds, and in µs per turn and per syscall";
+    let title = "runs; the increase in seconds, and in µs per turn and per syscall";
     let mut table = PublishedTable::new("runs", title, &columns);
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let none = seconds(samples, 0);
     for (subject, name) in names.iter().enumerate() {
-        let own = seconds(samples, subject);
-        if own.is_empty() {
-            continue;
-        }
-        let (run, increase) = (mean(&own), mean(&own) - mean(&none));
-        let each = increase / f64::from(TURNS) * 1e6;
-        let increase = (subject > 0).then_some(increase);
-        let [turn, call, percent] =
-            [each, each / TURN.len() as f64, (run / mean(&none) - 1.0) * 100.0]
-                .map(|value| increase.map(|_| value));
-        table.row(name.as_str(), [Some(run), increase, turn, call, percent]);
+        let scaled = |by: f64| times.figure(|time| (time(subject) - time(0)) * by);
+        let turn = 1e6 / f64::from(TURNS);
+        let percent = times.figure(|time| (time(subject) / time(0) - 1.0) * 100.0);
+        let increases = [scaled(1.0), scaled(turn), scaled(turn / TURN.len() as f64), percent];
+        let increases = increases.map(|figure| figure.filter(|_| subject > 0));
+        table.row(name.as_str(), [times.time(subject)].into_iter().chain(increases));
     }
     let plot = BoxPlot {
         key: "run_times",
@@ -180,15 +179,18 @@ fn published(runs: &Runs, names: &[String]) -> Published {
             .map(|(at, name)| (name.clone(), seconds(samples, at)))
             .collect(),
     };
-    let note = "the published 5.84 µs \"per system call\" and 44 % \"per call\" are per turn of three syscalls".to_owned();
-    Published { tables: vec![table], plots: vec![plot], notes: vec![note] }
+    let notes = [
+        "the published 5.84 µs \"per system call\" and 44 % \"per call\" are per turn of three syscalls",
+        "the published figures are differences of means; here the increase is the median of differences between runs of \
+         the same round, which a disturbed run does not shift",
+    ];
+    let notes = notes.map(str::to_owned).to_vec();
+    Published { tables: vec![table], plots: vec![plot], notes }
 }
 
 fn findings(samples: &Samples) -> Vec<Finding> {
-    let percent = |subject| {
-        let none = stats::median(&samples.values(0, 0))?;
-        Some(overhead(samples, subject, 0)? / none * 100.0)
-    };
+    let Some(times) = times(samples) else { return Vec::new() };
+    let percent = |subject| times.figure(|time| (time(subject) / time(0) - 1.0) * 100.0);
     let texts = [
         (
             "cached_percent",
@@ -205,7 +207,7 @@ fn findings(samples: &Samples) -> Vec<Finding> {
     ];
     let findings = texts
         .into_iter()
-        .map(|(key, text, value)| Some(Finding::new(key, text, value?, "% slower")));
+        .map(|(key, text, figure)| Some(Finding::new(key, text, figure?, "% slower")));
     findings.flatten().collect()
 }
 

@@ -5,10 +5,14 @@ use std::time::Duration;
 use crate::jit::{Jit, Switch};
 use crate::published::Published;
 use callgate_measure::interrupt;
+use callgate_measure::report::Shown;
 use callgate_measure::{Plan, Samples};
 
 /// Arranges samples as they were published.
 pub(super) type Publish = Box<dyn Fn(&Runs) -> Published>;
+
+/// Measures a plan with these bodies.
+pub type Take<'t> = dyn FnMut(&Plan, &[Shown]) -> Result<Samples, String> + 't;
 
 /// What an experiment has besides its plan and its findings.
 #[derive(Default)]
@@ -30,6 +34,8 @@ pub(super) struct Variation {
     /// How the kernel executes filters; `None` for the setting of the machine.
     pub(super) jit: Option<Jit>,
     pub(super) plan: Plan,
+    /// Its bodies, if they are not those of the experiment's own plan.
+    pub(super) bodies: Option<Vec<Shown>>,
 }
 
 /// The samples of a plan under another condition.
@@ -38,6 +44,8 @@ pub struct Varied {
     pub name: &'static str,
     /// The plan.
     pub plan: Plan,
+    /// Its bodies, as a report shows them.
+    pub bodies: Vec<Shown>,
     /// Its samples.
     pub samples: Samples,
 }
@@ -60,12 +68,14 @@ impl Runs {
     pub(super) fn of(
         own: Samples,
         variations: &[Variation],
+        usual: &[Shown],
         may_switch_jit: bool,
-        take: &mut dyn FnMut(&Plan) -> Result<Samples, String>,
+        take: &mut Take<'_>,
     ) -> Runs {
         let mut runs = Runs { own, jit: Jit::current(), others: Vec::new(), skipped: Vec::new() };
         let mut interrupted = runs.own.interrupted;
-        for Variation { name, jit, plan } in variations {
+        for Variation { name, jit, plan, bodies } in variations {
+            let bodies = bodies.as_deref().unwrap_or(usual);
             if interrupted {
                 runs.skipped.push(format!("not measured: {name}, because of the interruption"));
                 continue;
@@ -75,10 +85,11 @@ impl Runs {
                 Some(_) if !may_switch_jit => Err("the JIT setting may not be changed".to_owned()),
                 change => change.map(Switch::to).transpose(),
             };
-            match switch.and_then(|_switch| take(plan)) {
+            match switch.and_then(|_switch| take(plan, bodies)) {
                 Ok(samples) => {
                     interrupted = samples.interrupted;
-                    runs.others.push(Varied { name, plan: plan.clone(), samples });
+                    let (plan, bodies) = (plan.clone(), bodies.to_vec());
+                    runs.others.push(Varied { name, plan, bodies, samples });
                 }
                 Err(why) => runs.skipped.push(format!("not measured: {name}: {why}")),
             }
@@ -103,6 +114,16 @@ impl Runs {
     }
 }
 
+impl Variation {
+    /// Whether this machine and the caller permit it.
+    fn is_possible(&self, may_switch_jit: bool) -> bool {
+        match self.jit.filter(|jit| Jit::current() != Some(*jit)) {
+            Some(jit) => may_switch_jit && Switch::to(jit).is_ok(),
+            None => true,
+        }
+    }
+}
+
 impl Extra {
     /// The published form of the results, with all notes.
     pub(super) fn report(&self, runs: &Runs) -> Published {
@@ -121,11 +142,6 @@ impl Extra {
         time: Duration,
         usual: Duration,
     ) {
-        let current = Jit::current();
-        let is_possible = |one: &Variation| match one.jit.filter(|jit| current != Some(*jit)) {
-            Some(jit) => may_switch_jit && Switch::to(jit).is_ok(),
-            None => true,
-        };
         let (time, usual) = (
             time.saturating_sub(self.after).max(time / 4),
             usual.saturating_sub(self.after).max(usual / 4),
@@ -133,7 +149,7 @@ impl Extra {
         let count = own.batches.count;
         let all: Duration =
             self.variations.iter().map(|one| one.plan.time).sum::<Duration>() + own.time;
-        let possible = self.variations.iter_mut().filter(|one| is_possible(one));
+        let possible = self.variations.iter_mut().filter(|one| one.is_possible(may_switch_jit));
         let mut plans: Vec<&mut Plan> =
             possible.map(|one| &mut one.plan).chain([&mut *own]).collect();
         let sum: Duration = plans.iter().map(|plan| plan.time).sum();
@@ -146,10 +162,16 @@ impl Extra {
         }
         if own.batches.count < count {
             self.notes.push(format!(
-                "shortened by --time: a process measures {} batches instead of {count}",
+                "shortened by --time or --quick: a process measures {} batches instead of {count}",
                 own.batches.count
             ));
         }
+    }
+
+    /// The time of the variations that are possible here.
+    pub(super) fn possible_time(&self, may_switch_jit: bool) -> Duration {
+        let possible = self.variations.iter().filter(|one| one.is_possible(may_switch_jit));
+        possible.map(|one| one.plan.time).sum::<Duration>() + self.after
     }
 
     /// Variations for the settings of the JIT compiler that are not the machine's.
@@ -160,6 +182,7 @@ impl Extra {
                 name: jit.name(),
                 jit: Some(jit),
                 plan: plan.clone(),
+                bodies: None,
             });
         }
         self
@@ -200,7 +223,7 @@ mod tests {
             precision: 0.0,
             seed: 1,
         };
-        let variation = |jit| Variation { name: "x", jit, plan: plan.clone() };
+        let variation = |jit| Variation { name: "x", jit, plan: plan.clone(), bodies: None };
         // Without the right to switch, that of another setting is skipped.
         let other = if Jit::current() == Some(Jit::Off) { Jit::On } else { Jit::Off };
         let variations = vec![variation(None), variation(Some(other))];

@@ -4,12 +4,13 @@ use callgate_bpf::SyscallTable;
 use std::time::Duration;
 
 use callgate::compile;
-use callgate::{Arch, Verdict};
+use callgate::stack::{self, Stack};
+use callgate::{Arch, Description, Endian, Verdict};
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate_core::{Program, SyscallSet, X32_SYSCALL_BIT};
 
 use super::error::{ExperimentError, ExperimentErrorKind};
-use super::runs::{Extra, Runs};
+use super::runs::{Extra, Runs, Take};
 use crate::finding::Finding;
 use crate::libseccomp::Libseccomp;
 use crate::published::Published;
@@ -19,7 +20,6 @@ use callgate_measure::Cold;
 use callgate_measure::MeasurableSyscall;
 use callgate_measure::Subject;
 use callgate_measure::report::Shown;
-use callgate_measure::stats::Interval;
 use callgate_measure::{Plan, Samples};
 
 /// Options of an experiment.
@@ -31,14 +31,13 @@ pub struct Options {
     pub is_given: bool,
     /// The library that makes the baselines.
     pub libseccomp: Libseccomp,
-    /// The subjects of `weighted` that replace those generated from `policy`.
+    /// The filters of the caller: `weighted` measures them instead of those generated from `policy`, the other experiments
+    /// beside their own. For `socket-filters`, they are filters of packets.
     pub subjects: Vec<Subject>,
     /// The frequencies of syscalls for `weighted`; empty for its own table.
     pub weights: Vec<(MeasurableSyscall, f64)>,
     /// Whether the JIT setting of the machine may be changed for a part of the measurement, where that is possible.
     pub may_switch_jit: bool,
-    /// Whether to measure for a fifth of the time.
-    pub quick: bool,
     /// The processor to measure on.
     pub cpu: Option<usize>,
     /// What is evicted before each syscall, if anything; for experiments that [support](super::Experiment::can_be_cold)
@@ -47,6 +46,9 @@ pub struct Options {
     /// The seed of the order of subjects.
     pub seed: u64,
 }
+
+/// Derives findings from samples.
+pub type Findings = Box<dyn Fn(&Samples) -> Vec<Finding>>;
 
 /// An experiment, ready to be measured.
 pub struct Setup {
@@ -57,7 +59,7 @@ pub struct Setup {
     /// The bodies of the plan, as a report shows them.
     pub bodies: Vec<Shown>,
     /// Derives the findings from the samples.
-    pub findings: fn(&Samples) -> Vec<Finding>,
+    pub findings: Findings,
     pub(super) extra: Extra,
     pub(super) may_switch_jit: bool,
 }
@@ -68,14 +70,15 @@ impl Setup {
         self.extra.set_time(&mut self.plan, self.may_switch_jit, time, usual);
     }
 
-    /// Measures the same under other conditions, such as without the JIT compiler, with `take`; what is not possible here is
-    /// skipped. `own` are the samples of the plan.
-    pub fn vary(
-        &self,
-        own: Samples,
-        take: &mut dyn FnMut(&Plan) -> Result<Samples, String>,
-    ) -> Runs {
-        Runs::of(own, &self.extra.variations, self.may_switch_jit, take)
+    /// Measures under other conditions, such as without the JIT compiler, with `take`, which gets the plan and its bodies;
+    /// what is not possible here is skipped. `own` are the samples of the plan.
+    pub fn vary(&self, own: Samples, take: &mut Take<'_>) -> Runs {
+        Runs::of(own, &self.extra.variations, &self.bodies, self.may_switch_jit, take)
+    }
+
+    /// The time of all measurements that are possible here, about.
+    pub fn time(&self) -> Duration {
+        self.plan.time + self.extra.possible_time(self.may_switch_jit)
     }
 
     /// The results in the form in which the experiment was published, and what was skipped.
@@ -85,7 +88,7 @@ impl Setup {
 }
 
 impl Options {
-    /// A plan that takes this number of seconds, a fifth with `quick`.
+    /// A plan that takes this number of seconds.
     pub(super) fn plan(&self, subjects: Vec<Subject>, bodies: Vec<Body>, seconds: u64) -> Plan {
         let time = Duration::from_secs(seconds);
         Plan {
@@ -96,9 +99,9 @@ impl Options {
                 cpu: self.cpu,
                 ..self.cold.map_or_else(Batches::default, Batches::cold)
             },
-            min_rounds: if self.quick || self.cold.is_some() { 5 } else { 15 },
+            min_rounds: if self.cold.is_some() { 5 } else { 15 },
             max_rounds: 1000,
-            time: if self.quick { time / 5 } else { time },
+            time,
             precision: 0.0,
             seed: self.seed,
         }
@@ -171,24 +174,17 @@ pub(super) fn compiled(policy: &Policy) -> Result<Program, ExperimentError> {
     Ok(compile::compile(policy, &compile::Options::default())?.program.into())
 }
 
+/// Callgate's program for a stack of filters, the oldest first.
+pub(super) fn merged<'p>(
+    programs: impl IntoIterator<Item = &'p Program>,
+) -> Result<Program, ExperimentError> {
+    let endian = if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
+    let filters = programs.into_iter().map(|program| Description::program(program, endian));
+    let stack = Stack::new(filters.collect())?;
+    let merged = stack::merge(&stack, &[native()?], &compile::Options::default())?;
+    Ok(merged.compiled.program.into())
+}
+
 pub(super) fn syscall(name: &'static str) -> Result<MeasurableSyscall, ExperimentError> {
     MeasurableSyscall::find(name).ok_or(ExperimentError(ExperimentErrorKind::NoSyscall(name)))
-}
-
-/// The overhead of a subject for a body, in nanoseconds.
-pub(super) fn overhead(samples: &Samples, subject: usize, body: usize) -> Option<f64> {
-    Some(samples.estimate(subject, body)?.overhead.median)
-}
-
-/// The share of the time that a subject adds to a body, in percent of the time with it, with its confidence interval.
-pub(super) fn share(
-    samples: &Samples,
-    subject: usize,
-    baseline: usize,
-    body: usize,
-) -> Option<Interval> {
-    let (own, none) = (samples.values(subject, body), samples.values(baseline, body));
-    let shares: Vec<f64> =
-        own.iter().zip(&none).map(|(own, none)| (1.0 - none / own) * 100.0).collect();
-    Interval::of(&shares, subject as u64)
 }

@@ -8,24 +8,21 @@
 //! Since Linux 5.11 the kernel's cache answers the published filter, so each stack is measured twice: unchanged, and with
 //! rules that inspect an argument of the five syscalls, so that the filters run. In place of the changed kernel there are
 //! stacks of the shortest programs that the cache does not answer: they are called, load one word and return. So the
-//! overhead of BPF here is that of the instructions after the first load.
+//! overhead of BPF here is that of the instructions after the first load. Filters of the caller are measured beside them.
 
 use std::sync::Arc;
 
-use callgate::Description;
-use callgate::compile;
-use callgate::stack::{self, Stack};
 use callgate_core::Program;
 
 use super::error::ExperimentError;
 use super::getpid;
+use super::given::{Given, Needed};
 use super::runs::{Extra, Runs};
-use super::setup::{
-    Options, Setup, allowing, compiled, known, missing, native, overhead, share, shown, syscall,
-};
+use super::setup::{Options, Setup, allowing, compiled, known, merged, missing, shown, syscall};
 use crate::bodies::UnixBench;
 use crate::finding::Finding;
 use crate::published::{Published, PublishedTable};
+use crate::times::Times;
 use callgate_measure::Body;
 use callgate_measure::Samples;
 use callgate_measure::Subject;
@@ -91,21 +88,18 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
             subjects.push(Subject::new(name, program.iter().cycle().take(count).cloned())?);
         }
     }
-    let merged = |list: &Program| {
-        let description = Description::program(list, constant.endian());
-        let stack = Stack::new(vec![description; 32])?;
-        Ok::<Program, ExperimentError>(
-            stack::merge(&stack, &[native()?], &compile::Options::default())?
-                .compiled
-                .program
-                .into(),
-        )
-    };
+    let merged = |list: &Program| merged(std::iter::repeat_n(list, 32));
     subjects.push(Subject::new("Callgate", [compiled(&constant)?])?);
     subjects.push(Subject::new("Callgate, inspecting", [compiled(&inspecting)?])?);
     subjects.push(Subject::new("32 merged", [merged(&lists[0])?])?);
     subjects.push(Subject::new("32 merged, inspecting", [merged(&lists[1])?])?);
     let umask = syscall("umask")?;
+    // As the loop makes them; the kernel's answer to dup is the argument of close.
+    let needed = LOOP.map(|name| {
+        let arg = if name == "umask" { 0o22 } else { 0 };
+        Needed::measured(name, [arg, 0, 0, 0, 0, 0])
+    });
+    let given = Given::append(&options.subjects, &mut subjects, &needed)?;
     let mut bodies = vec![Shown {
         title: "close(dup(0)), getpid, getuid, umask: one turn".to_owned(),
         treatments: Vec::new(),
@@ -124,9 +118,9 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         title: "UnixBench's loop of calls under stacks of a 20-rule list".to_owned(),
         bodies,
         plan: options.plan(subjects, vec![Body::Work(Arc::new(UnixBench)), Body::from(umask)], 30),
-        findings,
+        findings: Box::new(findings),
         extra: Extra {
-            published: Some(Box::new(published)),
+            published: Some(Box::new(move |runs: &Runs| published(runs, &given))),
             notes: notes.into_iter().flatten().collect(),
             ..Extra::default()
         },
@@ -134,17 +128,16 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
 }
 
 /// Loops in 10 seconds and overheads, in the published order.
-fn published(runs: &Runs) -> Published {
-    let samples = &runs.own;
+fn published(runs: &Runs, given: &Given) -> Published {
+    let Some(times) = Times::of(&runs.own, 0, 0) else { return Published::default() };
     let mut tables = Vec::new();
     let columns = [("loops in 10 s", 0), ("overhead %", 1)];
     let mut table = |key, title, rows: &[(usize, String)]| {
         let mut table = PublishedTable::new(key, title, &columns);
         for (subject, label) in rows {
-            let count = samples.estimate(*subject, 0).map(|turn| TEN_SECONDS / turn.median);
-            let overhead = share(samples, *subject, 0, 0).filter(|_| *subject > 0);
-            let overhead = overhead.map(|share| share.median);
-            table.row(label.as_str(), [count, overhead]);
+            let loops = times.figure(|time| TEN_SECONDS / time(*subject));
+            let overhead = times.share(*subject).filter(|_| *subject > 0);
+            table.row(label.as_str(), [loops, overhead]);
         }
         tables.push(table);
     };
@@ -172,14 +165,20 @@ fn published(runs: &Runs) -> Published {
     ];
     let ours = ours.iter().enumerate().map(|(at, label)| (CALLGATE + at, (*label).to_owned()));
     table("callgate", "Callgate's programs for the same rules", &ours.collect::<Vec<_>>());
+    let mine: Vec<_> = given.subjects().map(|(subject, name)| (subject, name.to_owned())).collect();
+    if !mine.is_empty() {
+        table("given", "your filters", &mine);
+    }
     let mut difference = PublishedTable::new(
         "bpf",
         "N-filter BPF overhead: inspecting minus replaced",
         &[("% of the time", 1)],
     );
     for (at, count) in STACKS.iter().enumerate() {
-        let of = |first| share(samples, first + at, 0, 0).map(|share| share.median);
-        let value = of(INSPECTING).zip(of(SHORTEST)).map(|(with, without)| with - without);
+        let value = times.figure(|time| {
+            let share = |subject: usize| (1.0 - time(0) / time(subject)) * 100.0;
+            share(INSPECTING + at) - share(SHORTEST + at)
+        });
         difference.row(format!("{count}_filters"), [value]);
     }
     tables.push(difference);
@@ -187,34 +186,31 @@ fn published(runs: &Runs) -> Published {
 }
 
 fn findings(samples: &Samples) -> Vec<Finding> {
-    let turns = |subject| samples.estimate(subject, 0).map(|turn| turn.median);
-    let last = INSPECTING + STACKS.len() - 1;
-    let (Some(none), Some(stacked), Some(merged)) = (turns(0), turns(last), turns(CALLGATE + 3))
-    else {
-        return Vec::new();
-    };
-    let (Some(many), Some(one)) = (overhead(samples, last, 1), overhead(samples, CALLGATE + 3, 1))
-    else {
-        return Vec::new();
-    };
-    vec![
-        Finding::new(
+    let (turns, umask) = (Times::of(samples, 0, 0), Times::of(samples, 0, 1));
+    let (Some(turns), Some(umask)) = (turns, umask) else { return Vec::new() };
+    let (last, merged) = (INSPECTING + STACKS.len() - 1, CALLGATE + 3);
+    let findings = [
+        (
             "loop_32",
             "the loop under 32 filters that inspect arguments, relative to none",
-            none / stacked,
+            turns.figure(|time| time(0) / time(last)),
             "of the speed",
         ),
-        Finding::new(
+        (
             "loop_merged",
             "the loop under 32 filters merged by Callgate, relative to none",
-            none / merged,
+            turns.figure(|time| time(0) / time(merged)),
             "of the speed",
         ),
-        Finding::new(
+        (
             "stack_ratio",
             "umask, inspected: overhead of 32 filters over that of the 32 merged",
-            many / one,
+            umask.figure(|time| (time(last) - time(0)) / (time(merged) - time(0))),
             "times",
         ),
-    ]
+    ];
+    let findings = findings.into_iter();
+    findings
+        .filter_map(|(key, text, figure, unit)| Some(Finding::new(key, text, figure?, unit)))
+        .collect()
 }

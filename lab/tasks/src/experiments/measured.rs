@@ -4,21 +4,22 @@ use std::time::Duration;
 
 use callgate_experiments::experiment::{Experiment, Options};
 use callgate_experiments::published::Published;
-use callgate_measure::report::{Aggregate, aggregates};
-use callgate_measure::{allowed_cpus, measure};
+use callgate_measure::{Plan, Samples, allowed_cpus, measure};
 
 use callgate_tasks::Result;
 
 use crate::libseccomp_program::of_machine;
 use crate::measuring::built_in_policy;
+use crate::progress::Progress;
 
 /// An experiment's results.
 pub(super) struct Measured {
     pub(super) experiment: Experiment,
     pub(super) published: Published,
-    pub(super) aggregates: Vec<Aggregate>,
     pub(super) rounds: usize,
     pub(super) elapsed: Duration,
+    /// Whether nothing stopped it.
+    pub(super) is_whole: bool,
 }
 
 /// The options of all experiments.
@@ -30,35 +31,39 @@ pub(super) fn options() -> Result<Options> {
         may_switch_jit: true,
         subjects: Vec::new(),
         weights: Vec::new(),
-        quick: false,
         cpu: allowed_cpus().pop(),
         cold: None,
         seed: 1,
     })
 }
 
-/// Measures an experiment.
+/// Measures an experiment; `None` if it is stopped before its first round is complete.
 pub(super) fn measured(
     experiment: Experiment,
     options: &Options,
     time: Option<Duration>,
-) -> Result<Measured> {
+) -> Result<Option<Measured>> {
     let failed = |error: String| format!("{}: {error}", experiment.name());
     let mut setup = experiment.setup(options).map_err(|error| failed(error.to_string()))?;
     if let Some(time) = time {
         setup.set_time(time, experiment.duration(false));
     }
-    let own = measure(&setup.plan, &mut |_| {}).map_err(|error| failed(error.to_string()))?;
-    let runs =
-        setup.vary(own, &mut |plan| measure(plan, &mut |_| {}).map_err(|error| error.to_string()));
-    if runs.own.interrupted {
-        return Err("interrupted".to_owned());
+    let mut progress = Progress::new(experiment.name(), setup.time());
+    let mut take = |plan: &Plan| -> Result<Samples> {
+        progress.part(plan.time);
+        measure(plan, &mut |share| progress.at(share)).map_err(|error| error.to_string())
+    };
+    let own = take(&setup.plan).map_err(failed)?;
+    if own.rounds() == 0 {
+        return Ok(None);
     }
-    Ok(Measured {
+    let runs = setup.vary(own, &mut |plan, _| take(plan));
+    drop(progress);
+    Ok(Some(Measured {
         experiment,
         published: setup.published(&runs),
-        aggregates: aggregates(&setup.plan, &runs.own, 2),
         rounds: runs.own.rounds(),
         elapsed: runs.own.elapsed,
-    })
+        is_whole: !runs.own.interrupted,
+    }))
 }

@@ -152,8 +152,11 @@ pub(super) const ALL: &[Original] = &[
         experiment: Experiment::Weighted,
         source: "gVisor, 2024: its own optimizer removes about 29 % of the mean overhead of its filters for Systrap.",
         tables: &[],
-        differences: "The filters here are libseccomp's and Callgate's for the profile `container-default`, with the published \
-                      frequencies; `cargo lab experiment weighted BEFORE AFTER` measures gVisor's.",
+        differences: "The random mix is drawn once, as a fixed sequence for all filters; gVisor's `secbench` draws with weights \
+                      while it measures, from its 10 most frequent syscalls, and published the change over the smallest filter \
+                      without the number of runs or their spread. The filters here are libseccomp's and Callgate's for the profile \
+                      `container-default`, with the published frequencies; `cargo lab experiment weighted BEFORE AFTER` measures \
+                      gVisor's.",
     },
 ];
 

@@ -4,7 +4,6 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use callgate_experiments::published::{BoxPlot, PublishedTable};
-use callgate_measure::report::Aggregate;
 use callgate_measure::stats::Summary;
 use callgate_measure::{Batches, setting};
 
@@ -19,9 +18,12 @@ const HEAD: &str = "\
 Measurements of seccomp filters that others have published, repeated with `cargo lab experiment NAME`: each published
 table, ours beside it, and what differs and why. [measuring.md](measuring.md#published-experiments) describes the experiments.
 Compare figures of one run only: machines and kernels differ. An empty cell was not published, or could not be measured here;
-notes say why. Overheads are medians of differences in the same round, so they are not exactly the differences of the medians
-in a table. On a machine with other work, differences of a few percent are noise, and so are cold figures after a short run;
-that command prints the confidence intervals.
+notes say why. [published.md](published.md) lists all published measurements, also those that cannot be repeated.
+
+A measured figure stands with its 95 % confidence interval, which is unknown after one round; published figures have none, because
+none was published. The figures of a table agree with each other: the time without a filter is the median over the rounds, the time
+under a filter is that plus the median of the differences in the same round, and every other figure (loops, shares, ratios) is
+computed from these times. The interval is that of the same figure of each round, extended to the figure where it is outside.
 ";
 
 pub(super) fn page(all: &[Measured], load: Option<String>, time: Option<Duration>) -> String {
@@ -48,13 +50,14 @@ pub(super) fn page(all: &[Measured], load: Option<String>, time: Option<Duration
 const KEPT: [&str; 3] = ["BPF JIT", "JIT harden", "clock"];
 
 fn section(text: &mut String, one: &Measured) {
-    let Measured { experiment, published, aggregates, rounds, elapsed } = one;
+    let Measured { experiment, published, rounds, elapsed, is_whole } = one;
     let _ = writeln!(text, "\n## {}\n\nMeasured: {}.", experiment.name(), experiment.about());
     let original = originals::ALL.iter().find(|original| original.experiment == *experiment);
     if let Some(original) = original {
         let _ = writeln!(text, "Published: {}", original.source);
     }
-    let _ = writeln!(text, "Here: {rounds} rounds in {:.0} s.", elapsed.as_secs_f64());
+    let stopped = if *is_whole { "" } else { ", and then it was stopped" };
+    let _ = writeln!(text, "Here: {rounds} rounds in {:.0} s{stopped}.", elapsed.as_secs_f64());
     for own in &published.tables {
         let figures = original
             .and_then(|original| original.tables.iter().find(|figures| figures.key == own.key));
@@ -62,13 +65,6 @@ fn section(text: &mut String, one: &Measured) {
     }
     for plot in &published.plots {
         let _ = write!(text, "\n{}, {}:\n\n{}", plot.title, plot.unit, of_plot(plot).markdown());
-    }
-    if !aggregates.is_empty() {
-        let _ = write!(
-            text,
-            "\nChange of the mean overhead:\n\n{}",
-            of_aggregates(aggregates).markdown()
-        );
     }
     if let Some(original) = original {
         let _ = writeln!(text, "\n{}", original.differences);
@@ -88,7 +84,7 @@ fn beside(own: &PublishedTable, figures: Option<&Figures>) -> Table {
     let others = columns.iter().map(|title| format!("published: {title}"));
     let mut table = Table::new([String::new()].into_iter().chain(titles).chain(others));
     for row in &own.rows {
-        let values = own.cells(row);
+        let values = own.cells(row, "…");
         let others = figures
             .filter(|_| !columns.is_empty())
             .and_then(|figures| figures.rows.iter().find(|(label, _)| *label == row.label));
@@ -116,41 +112,27 @@ fn of_plot(plot: &BoxPlot) -> Table {
     table
 }
 
-fn of_aggregates(all: &[Aggregate]) -> Table {
-    let percent = |share: f64| format!("{:+.1} %", share * 100.0);
-    let mut table = Table::new([
-        "",
-        "instead of",
-        "overhead over",
-        "change",
-        "95 %",
-        "instructions, without the cache",
-    ]);
-    for one in all {
-        let change = one.change.map_or("not resolved".to_owned(), |change| percent(change.median));
-        let range = one.change.map_or(String::new(), |change| {
-            format!("{} … {}", percent(change.low), percent(change.high))
-        });
-        let executed = one.executed_uncached.map_or(String::new(), percent);
-        table.row([&one.after, &one.before, &one.base, &change, &range, &executed]);
-    }
-    table
-}
-
 #[cfg(test)]
 mod tests {
-    use callgate_experiments::published::{Column, PublishedRow};
+    use callgate_experiments::published::{Column, Figure, PublishedRow};
+    use callgate_measure::stats::Interval;
 
     use super::*;
 
     fn own() -> PublishedTable {
+        let interval = Interval { median: 2.0, low: 1.0, high: 3.0 };
         PublishedTable {
             key: "key",
             title: "title".to_owned(),
             columns: vec![Column { title: "ns".to_owned(), digits: 1 }],
-            rows: ["a", "b"]
-                .map(|label| PublishedRow { label: label.to_owned(), values: vec![Some(1.0)] })
-                .to_vec(),
+            rows: [Figure::Exact(1.0), Figure::Measured(interval)]
+                .into_iter()
+                .zip(["a", "b"])
+                .map(|(value, label)| PublishedRow {
+                    label: label.to_owned(),
+                    values: vec![Some(value)],
+                })
+                .collect(),
         }
     }
 
@@ -160,7 +142,8 @@ mod tests {
         let text = beside(&own(), Some(&figures)).plain();
         let rows: Vec<Vec<&str>> =
             text.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(rows, [vec!["ns", "published:", "x"], vec!["a", "1.0"], vec!["b", "1.0", "7"]]);
+        let with_interval = vec!["b", "2.0", "(1.0", "…", "3.0)", "7"];
+        assert_eq!(rows, [vec!["ns", "published:", "x"], vec!["a", "1.0"], with_interval]);
     }
 
     #[test]

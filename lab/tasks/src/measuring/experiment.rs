@@ -4,38 +4,41 @@ use std::path::Path;
 
 use callgate::Arch;
 use callgate_core::diagram::Store;
+use callgate_core::policy::Policy;
 use callgate_experiments::experiment::{Experiment, Options as ExperimentOptions, Runs, Setup};
 use callgate_experiments::report::ExperimentReport;
 use callgate_experiments::{json, page, text};
-use callgate_measure::report::{Report, aggregates, noisy, sections};
+use callgate_measure::report::{Report, Shown, noisy, sections};
 use callgate_measure::{MeasurableSyscall, Plan, Samples, Subject, measure, samples, setting};
 use callgate_tasks::Result;
 use callgate_tasks::files::write;
 
 use super::options::Options;
 use super::output::{origin, print};
-use super::sources::{Content, ENDIAN, Source};
+use super::sources::{Content, ENDIAN, Given, Source, socket_filter};
 use crate::compare::weights;
+use crate::progress::Progress;
 
 pub(crate) const HELP: &str = "\
-usage: cargo lab experiment [NAME [SOURCE]...] [OPTION]...
+usage: cargo lab experiment [NAME [FILTER]...] [OPTION]...
 
 Repeats a published measurement on the running kernel, with the units that were published. Without
-NAME, lists the experiments. As root, it also sets net.core.bpf_jit_enable and bpf_jit_harden for
-parts of some, and restores them also when it is killed. Ctrl-C stops and reports what was measured
-so far. `callgate bench SOURCE` measures your own filter.
+NAME, lists the experiments, with the filters that each of them takes. As root, it also sets
+net.core.bpf_jit_enable and bpf_jit_harden for parts of some, and restores them also when it is
+killed. Ctrl-C stops and reports what was measured so far.
 
-A SOURCE is container-default, a profile (.json, .yaml) or a program (.bpf, .asm). condwait takes
-one profile, weighted one profile or several sources; the others have filters of their own.
-libseccomp's programs are made by the libseccomp.so.2 of this machine.
+A FILTER is a source, or a stack of several, separated by commas, the oldest first. A source is
+container-default, a profile (.json, .yaml) or a program (.bpf, .asm). Experiments measure your
+filters beside their own, weighted in place of its own; condwait takes the rules of one profile in
+place of the published ones. libseccomp's programs are made by the libseccomp.so.2 of this machine.
 
   --libseccomp PATH    another library than the libseccomp.so.2 of this machine
   --weights FILE   the frequencies of syscalls for weighted: lines with a name and a count
   --cold[=MIB]     evict caches before each syscall, where the experiment permits it
   --time SECONDS   the time of all measurements together (default: see the list)
-  --quick          a fifth of the time
+  --quick          the shorter time of the list, at most 30 seconds
   --cpu N|any      the processor (default: the last)
-  --seed N         the seed of the order in which filters are measured
+  --seed N         the seed of the order in which filters are measured, and of random syscalls
   --precision P    warn if confidence intervals are wider than this percentage of the overhead
                    (default 3, or 10 with --cold or --quick)
   --html FILE      also write a page with charts
@@ -44,6 +47,7 @@ libseccomp's programs are made by the libseccomp.so.2 of this machine.
 
 examples:
   cargo lab experiment unixbench-syscall
+  cargo lab experiment getpid docker.json,unit.bpf merged.bpf --quick
   cargo lab experiment weighted before.bpf after.bpf --time 60
 ";
 
@@ -60,16 +64,18 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         format!("unknown experiment {name:?}; `cargo lab experiment` lists the experiments")
     })?;
     let mut setup = setup(*experiment, sources, &options)?;
-    if let Some(time) = options.time {
-        setup.set_time(time, experiment.duration(options.quick));
+    let usual = experiment.duration(false);
+    if let Some(time) = options.time.or(options.quick.then(|| experiment.duration(true))) {
+        setup.set_time(time, usual);
     }
     callgate_measure::on_ctrl_c();
-    eprintln!("measuring {name}");
-    let own = measured(&setup.plan, &setup)?;
+    let mut progress = Progress::new(format!("measuring {name}"), setup.time());
+    let own = measured(&setup.plan, &setup.bodies, &mut progress)?;
     if own.rounds() == 0 {
         return Err("stopped before the first round was complete".to_owned());
     }
-    let runs = setup.vary(own, &mut |plan| measured(plan, &setup));
+    let runs = setup.vary(own, &mut |plan, bodies| measured(plan, bodies, &mut progress));
+    drop(progress);
     let report = report(*experiment, &setup, &runs, &options)?;
     if let Some(path) = &options.html {
         let mut on_page = report.clone();
@@ -77,9 +83,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         write(path, page::page(&on_page, &[]))?;
     }
     if let Some(file) = &options.samples {
-        let others = runs.others.iter().map(|one| (one.name, &one.plan, &one.samples));
-        let all = [("", &setup.plan, &runs.own)].into_iter().chain(others);
-        file.write(samples::rows(experiment.name(), all, &setup.bodies))?;
+        let rows = |condition, plan, samples, bodies| {
+            let one = std::iter::once((condition, plan, samples));
+            samples::rows(experiment.name(), one, bodies)
+        };
+        let own = rows("", &setup.plan, &runs.own, &setup.bodies);
+        let others = runs.others.iter();
+        file.write(
+            own.chain(others.flat_map(|one| rows(one.name, &one.plan, &one.samples, &one.bodies))),
+        )?;
     }
     print(&match options.json {
         true => json::json(&report, &runs.own),
@@ -94,59 +106,43 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The experiments with their approximate durations.
+/// The experiments with their approximate durations, and the filters that they take.
 fn list() -> String {
     let line = |one: &Experiment| {
         let [full, quick] = [false, true].map(|quick| one.duration(quick).as_secs());
-        format!("{:<20}{}: {full} s, --quick {quick} s\n", one.name(), one.about())
+        let (name, about, accepts) = (one.name(), one.about(), one.accepts());
+        format!(
+            "{name:<20}{about}: {full} s, --quick {quick} s\n{:<20}your filters: {accepts}\n",
+            ""
+        )
     };
     Experiment::ALL.iter().map(line).collect()
 }
 
-fn setup(experiment: Experiment, sources: &[String], options: &Options) -> Result<Setup> {
+fn setup(experiment: Experiment, words: &[String], options: &Options) -> Result<Setup> {
     let name = experiment.name();
-    let (takes_rules, takes_weights) = match experiment {
-        Experiment::CondWait => (true, false),
-        Experiment::Weighted => (true, true),
-        _ => (false, false),
-    };
-    if !takes_rules && !sources.is_empty() {
-        return Err(format!("{name} uses its own filters; omit the sources"));
-    }
     if options.cold.is_some() && !experiment.can_be_cold() {
         let can_be_cold = Experiment::ALL.iter().filter(|one| one.can_be_cold());
         let can_be_cold: Vec<&str> = can_be_cold.map(|one| one.name()).collect();
         let can_be_cold = can_be_cold.join(", ");
         return Err(format!("{name} cannot be measured with --cold; {can_be_cold} can"));
     }
-    if !takes_weights && options.weights.is_some() {
+    if experiment != Experiment::Weighted && options.weights.is_some() {
         return Err(format!("{name} takes no --weights; weighted does"));
     }
-    let read = match sources.is_empty() {
-        true => vec![Source::built_in()?],
-        false => sources.iter().map(|source| Source::read(source)).collect::<Result<_>>()?,
-    };
+    let filters = filters(experiment, words)?;
     let weights = match &options.weights {
-        Some(path) => frequent(path, &read)?,
+        Some(path) => frequent(path, filters.first.as_ref())?,
         None => Vec::new(),
     };
-    let (policy, subjects) = match (read.as_slice(), experiment) {
-        // The sources replace libseccomp's programs.
-        (_, Experiment::Weighted) if !sources.is_empty() => {
-            let subjects = read.iter().map(subject).collect::<Result<_>>()?;
-            (super::built_in_policy()?, subjects)
-        }
-        ([Source { content: Content::Profile(policy), .. }], _) => (policy.clone(), Vec::new()),
-        _ => return Err(format!("{name} takes one profile, or no source for the built-in one")),
-    };
+    let is_given = filters.rules.is_some();
     let options = ExperimentOptions {
-        is_given: !sources.is_empty(),
+        is_given,
         may_switch_jit: true,
-        policy,
+        policy: filters.rules.map_or_else(super::built_in_policy, Ok)?,
         libseccomp: options.libseccomp(),
-        subjects,
+        subjects: filters.subjects,
         weights,
-        quick: options.quick,
         cpu: options.cpu,
         cold: options.cold(),
         seed: options.seed,
@@ -154,20 +150,42 @@ fn setup(experiment: Experiment, sources: &[String], options: &Options) -> Resul
     experiment.setup(&options).map_err(|error| format!("{name}: {error}\n  help: {}", error.help()))
 }
 
-fn subject(source: &Source) -> Result<Subject> {
-    let program = source.program()?;
-    let subject = Subject::new(source.name.clone(), [program]);
-    subject.map_err(|error| format!("{}: {error}", source.name))
+/// The filters of the command line.
+struct Filters {
+    /// The rules that replace those of the experiment.
+    rules: Option<Policy>,
+    /// The filters that are measured as they are.
+    subjects: Vec<Subject>,
+    /// The first source.
+    first: Option<Source>,
+}
+
+fn filters(experiment: Experiment, words: &[String]) -> Result<Filters> {
+    if experiment == Experiment::SocketFilters {
+        let subjects = words.iter().map(|word| socket_filter(word)).collect::<Result<_>>()?;
+        return Ok(Filters { rules: None, subjects, first: None });
+    }
+    let given = words.iter().map(|word| Given::read(word)).collect::<Result<Vec<_>>>()?;
+    let rules = match (given.as_slice(), experiment) {
+        ([one], Experiment::CondWait) => one.profile().cloned(),
+        _ => None,
+    };
+    if rules.is_some() {
+        return Ok(Filters { rules, subjects: Vec::new(), first: None });
+    }
+    let subjects = given.iter().map(Given::subject).collect::<Result<_>>()?;
+    let first = given.into_iter().next().and_then(|one| one.sources.into_iter().next());
+    Ok(Filters { rules: None, subjects, first })
 }
 
 /// The most frequent syscalls of a file that can be measured, each with its share of all syscalls.
-fn frequent(path: &Path, sources: &[Source]) -> Result<Vec<(MeasurableSyscall, f64)>> {
+fn frequent(path: &Path, first: Option<&Source>) -> Result<Vec<(MeasurableSyscall, f64)>> {
     let native = Arch::native().ok_or("unknown architecture")?;
     let text = String::from_utf8_lossy(&callgate_tasks::files::read(path)?).into_owned();
     let weights = weights(&text).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut store = Store::default();
-    let [first, ..] = sources else { return Ok(Vec::new()) };
-    let root = match &first.content {
+    let built_in = Source::built_in()?;
+    let root = match &first.unwrap_or(&built_in).content {
         Content::Profile(policy) => store.policy(policy).map_err(|error| error.to_string())?,
         Content::Program(program) => {
             store.program(program, ENDIAN).map_err(|error| error.to_string())?
@@ -192,10 +210,11 @@ fn frequent(path: &Path, sources: &[Source]) -> Result<Vec<(MeasurableSyscall, f
     }
 }
 
-fn measured(plan: &Plan, setup: &Setup) -> Result<Samples> {
-    measure(plan, &mut |_| {}).map_err(|error| {
+fn measured(plan: &Plan, bodies: &[Shown], progress: &mut Progress) -> Result<Samples> {
+    progress.part(plan.time);
+    measure(plan, &mut |share| progress.at(share)).map_err(|error| {
         let subject = error.subject().map_or(String::new(), |subject| format!("{subject}: "));
-        let body = error.body().and_then(|at| setup.bodies.get(at));
+        let body = error.body().and_then(|at| bodies.get(at));
         let at = body.map_or(String::new(), |body| format!(" (measuring {})", body.title));
         format!("{subject}{error}{at}\n  help: {}", error.help())
     })
@@ -210,19 +229,21 @@ fn report(
     // The first subject that is not a baseline.
     let first = if experiment == Experiment::Weighted { 2 } else { 1 };
     let (plan, own) = (&setup.plan, &runs.own);
-    let unsteady = |plan: &Plan, samples: &Samples| match samples.rounds() {
+    let unsteady = |plan: &Plan, samples: &Samples, bodies: &[Shown]| match samples.rounds() {
         few if few < LEAST_ROUNDS => {
             Some(format!("{few} rounds are too few for confidence intervals"))
         }
         _ => {
-            let sections = sections(plan, samples, &setup.bodies);
+            let sections = sections(plan, samples, bodies);
             noisy(&sections, options.precision(), |row| row >= first)
         }
     };
     // The default precision is not that of cold syscalls.
     let mut hot = runs.others.iter().filter(|one| one.plan.batches.cold.is_none());
-    let noisy = unsteady(plan, own).or_else(|| {
-        hot.find_map(|one| Some(format!("{}: {}", one.name, unsteady(&one.plan, &one.samples)?)))
+    let noisy = unsteady(plan, own, &setup.bodies).or_else(|| {
+        hot.find_map(|one| {
+            Some(format!("{}: {}", one.name, unsteady(&one.plan, &one.samples, &one.bodies)?))
+        })
     });
     let mut facts = setting(&plan.batches);
     facts.extend(own.facts(&plan.batches));
@@ -236,7 +257,8 @@ fn report(
             title: setup.title.clone(),
             setting: facts,
             sections: sections(plan, own, &setup.bodies),
-            aggregates: aggregates(plan, own, first),
+            // The tables in published form have them, with the same estimator as their other figures.
+            aggregates: Vec::new(),
             noisy,
             interrupted: own.interrupted,
         },
@@ -256,17 +278,31 @@ mod tests {
             run(&words).unwrap_err()
         };
         assert!(run(&["nonsense"]).contains("unknown experiment \"nonsense\""));
-        assert!(run(&["getpid", "container-default"]).contains("uses its own filters"));
+        assert!(run(&["getpid", "nonsense.kafel"]).contains("nonsense.kafel"));
+        assert!(run(&["getpid", "container-default,nonsense.bpf"]).contains("nonsense.bpf"));
+        assert!(run(&["socket-filters", "container-default"]).contains("container-default"));
         assert!(run(&["condwait", "--cold"]).contains("cannot be measured with --cold"));
         assert!(run(&["socket-filters", "--cold"]).contains("getpid"));
         assert!(run(&["getpid", "--weights", "x"]).contains("takes no --weights"));
-        let two = ["condwait", "container-default", "container-default"];
-        assert!(run(&two).contains("takes one profile"));
     }
 
     #[test]
-    fn the_list_has_durations() {
-        assert_eq!(list().lines().count(), Experiment::ALL.len());
-        assert!(list().lines().all(|line| line.contains(" s, --quick ")));
+    fn the_list_has_durations_and_filters() {
+        let list = list();
+        let lines: Vec<&str> = list.lines().collect();
+        assert_eq!(lines.len(), 2 * Experiment::ALL.len());
+        for two in lines.chunks(2) {
+            assert!(
+                two[0].contains(" s, --quick ") && two[1].contains("your filters: "),
+                "{two:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn quick_experiments_end_within_half_a_minute() {
+        for one in Experiment::ALL {
+            assert!(one.duration(true).as_secs() < 30, "{one:?}");
+        }
     }
 }

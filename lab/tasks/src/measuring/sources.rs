@@ -1,4 +1,4 @@
-//! The filters that are given on the command line.
+//! The filters that are given on the command line: sources, and stacks of them.
 
 use std::path::Path;
 
@@ -6,7 +6,9 @@ use callgate::compile::{Options, compile};
 use callgate::optimize::optimize;
 use callgate::{Arch, Endian, Program};
 use callgate_bpf::asm;
+use callgate_core::SocketProgram;
 use callgate_core::policy::Policy;
+use callgate_measure::Subject;
 use callgate_tasks::Result;
 use callgate_tasks::files::read;
 
@@ -88,6 +90,59 @@ impl Source {
         let optimized = optimized.map_err(|error| format!("{}: {error}", self.name))?;
         Ok(optimized.program.into())
     }
+}
+
+/// Separates the filters of a stack.
+const STACKED: char = ',';
+
+/// A filter that is given: a source, or a stack of several, the oldest first.
+pub(super) struct Given {
+    pub(super) name: String,
+    pub(super) sources: Vec<Source>,
+}
+
+impl Given {
+    /// Reads `a.bpf`, or `a.bpf,b.json` for a stack. A file whose name contains a comma is that file.
+    pub(super) fn read(name: &str) -> Result<Given> {
+        let sources = match Path::new(name).exists() {
+            true => vec![Source::read(name)?],
+            false => name.split(STACKED).map(Source::read).collect::<Result<_>>()?,
+        };
+        Ok(Given { name: name.to_owned(), sources })
+    }
+
+    /// The rules, if it is one profile.
+    pub(super) fn profile(&self) -> Option<&Policy> {
+        match self.sources.as_slice() {
+            [Source { content: Content::Profile(policy), .. }] => Some(policy),
+            _ => None,
+        }
+    }
+
+    /// The stack, as it is measured.
+    pub(super) fn subject(&self) -> Result<Subject> {
+        let programs = self.sources.iter().map(Source::program).collect::<Result<Vec<_>>>()?;
+        Subject::new(self.name.clone(), programs).map_err(|error| format!("{}: {error}", self.name))
+    }
+}
+
+/// A socket filter as a program, as bytes (`.bpf`) or in assembler (`.asm`).
+pub(super) fn socket_filter(name: &str) -> Result<Subject> {
+    let path = Path::new(name);
+    let bytes = read(path)?;
+    let failed = |error: String| format!("{name}: {error}");
+    let program = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("bpf") => SocketProgram::from_bytes(&bytes, ENDIAN),
+        Some("asm") => {
+            let text =
+                std::str::from_utf8(&bytes).map_err(|_| failed("is not UTF-8".to_owned()))?;
+            let insns = asm::assemble(text).map_err(|error| failed(error.to_string()))?;
+            SocketProgram::new(insns)
+        }
+        _ => return Err(failed("expected a socket filter as a program (.bpf, .asm)".to_owned())),
+    };
+    let program = program.map_err(|error| failed(error.to_string()))?;
+    Ok(Subject::packets(name, Some(program)))
 }
 
 #[cfg(test)]

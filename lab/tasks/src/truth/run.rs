@@ -131,7 +131,6 @@ fn plan(case: &Case, cpu: Option<usize>, time: Duration) -> Result<Plan> {
         subjects: Vec::new(),
         weights: Vec::new(),
         may_switch_jit: false,
-        quick: false,
         cpu,
         cold: None,
         seed: 0,
