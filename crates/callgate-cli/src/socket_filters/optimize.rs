@@ -21,7 +21,10 @@ pub(crate) fn optimize(options: &GeneratingOptions, filter: &SocketFilter) -> Re
                 report::warn_about(
                     name,
                     "the search for shorter programs was ended by its limit",
-                    "optimize the output again, to search on from it",
+                    match optimized.steps {
+                        0 => "the output is the given program",
+                        _ => "optimize the output again, to search on from it",
+                    },
                 );
             }
             add(&mut figures, &optimized);
@@ -67,6 +70,7 @@ fn add(figures: &mut Figures, optimized: &Optimized) {
         match is_new {
             true if optimized.steps == 1 => "yes, in 1 step".to_owned(),
             true => format!("yes, in {} steps", optimized.steps),
+            false if optimized.is_cut => "no, nothing was found within the limit".to_owned(),
             false => "no, nothing can be left out".to_owned(),
         },
     );

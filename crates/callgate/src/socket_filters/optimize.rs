@@ -24,6 +24,9 @@ const MAX_WORK: u64 = 40_000_000;
 /// The maximum number of candidates that are refused by the proof.
 const MAX_REFUSED: usize = 500;
 
+/// The work to make a candidate, per instruction of the program.
+const WORK_PER_INSN: u64 = 8;
+
 /// How many steps an edge may leave out at once.
 const MAX_SKIPPED: usize = 8;
 
@@ -153,12 +156,14 @@ impl<'p> Search<'p> {
 
     /// A better program, one step away.
     fn step(&mut self, program: &Proved<SocketProgram>) -> Option<Proved<SocketProgram>> {
-        let graph = Graph::of(program).merged();
+        let given = Graph::of(program);
+        let merged = given.merged();
         let now = cost(program.insns());
         // What is the same twice, and what nothing reaches.
-        if let Some(better) = self.try_graph(program, now, &|| graph.clone()) {
+        if let Some(better) = self.try_graph(program, now, &|| given.clone()) {
             return Some(better);
         }
+        let graph = if merged.insns().is_some() { merged } else { given };
         let nodes = graph.reachable();
         let start = self.cursor.min(nodes.len());
         let (before, from) = nodes.split_at_checked(start)?;
@@ -179,8 +184,11 @@ impl<'p> Search<'p> {
         graph: &Graph,
         index: usize,
     ) -> Option<Proved<SocketProgram>> {
+        if self.is_exhausted() {
+            return None;
+        }
         for to in graph.edges_of(index).map(|(_, to)| to).filter(|to| *to != index) {
-            let without = || graph.without(index, to).merged();
+            let without = || graph.without(index, to);
             if let Some(better) = self.try_graph(program, now, &without) {
                 return Some(better);
             }
@@ -188,7 +196,7 @@ impl<'p> Search<'p> {
         for (edge, at) in graph.edges_of(index) {
             // The longest way first.
             for to in graph.after(at, MAX_SKIPPED).into_iter().rev() {
-                let longer = || graph.with_edge(edge, to).merged();
+                let longer = || graph.with_edge(edge, to);
                 if let Some(better) = self.try_graph(program, now, &longer) {
                     return Some(better);
                 }
@@ -207,8 +215,10 @@ impl<'p> Search<'p> {
         if self.is_exhausted() {
             return None;
         }
-        self.work += now.insns as u64;
-        let insns = graph().insns()?;
+        self.work += WORK_PER_INSN * now.insns as u64;
+        let graph = graph();
+        // In a long program, one copy of a return is too far away for some branches.
+        let insns = graph.merged().insns().or_else(|| graph.insns())?;
         if !cost(&insns).improves(now) {
             return None;
         }

@@ -117,6 +117,32 @@ fn the_published_programs_are_proved_and_have_the_expected_summary() {
     }
 }
 
+/// A list of ports, each with a return of its own.
+fn ports(count: u32, first: &str, returned: impl Fn(u32) -> u32) -> SocketProgram {
+    let mut text = format!("ldh [2]\n{first}");
+    for port in 0..count {
+        let value = returned(port);
+        text += &format!("jeq #{port}, yes{port}, no{port}\nyes{port}: ret #{value}\nno{port}: ");
+    }
+    program(&(text + "ldh [2]\njeq #999, last, end\nlast: ret #1\nend: ret #0"))
+}
+
+#[test]
+fn equal_returns_become_one() {
+    let optimized = optimize(&ports(40, "", |_| 1), Budget::default()).unwrap();
+    // A load, the comparisons and two returns.
+    assert_eq!(optimized.after.insns, 1 + 41 + 2, "{:#?}", optimized.program.insns());
+}
+
+#[test]
+fn a_program_whose_equal_returns_are_too_far_apart_is_optimized() {
+    let program = ports(130, "jeq #5000, first, others\nfirst: ret #0\nothers: ", |port| port + 2);
+    assert_eq!(Graph::of(&program).merged().insns(), None);
+    let optimized = optimize(&program, Budget::default()).unwrap();
+    // Without the first test and its return, and without the second load.
+    assert_eq!(optimized.after.insns, program.len() - 3);
+}
+
 /// What tcpdump prints without its optimizer (`-O`) tests the same several times.
 #[test]
 fn repeated_tests_are_left_out() {
