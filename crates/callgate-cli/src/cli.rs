@@ -53,7 +53,7 @@ fn sources() -> String {
         ),
         (
             "socket:filter.txt",
-            "a socket filter, raw or as text, for `simulate` and `bench engines`",
+            "a socket filter, raw or as text, for `asm`, `disasm`, `simulate`, `explain`, `diff`, `optimize` and `bench engines`",
         ),
         ("-", "standard input"),
         (

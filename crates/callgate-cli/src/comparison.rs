@@ -13,7 +13,7 @@ use crate::differences::{self, Shown, Titles};
 use crate::options::{OptionsOfA, OptionsOfB, SourceOptions, TextFormat, native_arch, parse_u32};
 use crate::output;
 use crate::report::{self, Failure, Result};
-use crate::source::{Combine, Filter, Source, Stack};
+use crate::source::{AnyBoth, Combine, Filter, Source, Stack};
 use crate::text::printable;
 use callgate_requests::differences::{Compared, Differences};
 use callgate_requests::json::Json;
@@ -164,6 +164,41 @@ impl ComparisonArgs {
         let (of_a, of_b) = (self.of_a.own(), self.of_b.own());
         let own = [(OptionsOfA::SUFFIX, &of_a), (OptionsOfB::SUFFIX, &of_b)];
         Source::read_both([&a, &b], &self.reading, own)
+    }
+
+    /// As [`ComparisonArgs::read`], but also reads two socket filters.
+    pub(crate) fn read_any(&self) -> Result<AnyBoth> {
+        let (a, b) = (Source::parse(&self.a)?, Source::parse(&self.b)?);
+        let (of_a, of_b) = (self.of_a.own(), self.of_b.own());
+        let own = [(OptionsOfA::SUFFIX, &of_a), (OptionsOfB::SUFFIX, &of_b)];
+        Source::read_any_both([&a, &b], &self.reading, own)
+    }
+
+    /// The format of the report.
+    pub(crate) fn format(&self) -> TextFormat {
+        self.format
+    }
+
+    /// Refuses syscalls, and warns about options that have no effect on socket filters.
+    pub(crate) fn check_packets(&self) -> Result<()> {
+        if let [call, ..] = self.calls.as_slice() {
+            let message =
+                format!("{call}: these are socket filters, which take packets, not syscalls");
+            return Err(Failure::new(message).help("omit the syscalls"));
+        }
+        let given = [
+            ("--arguments", self.gives_arguments()),
+            ("--context", self.context > 0),
+            ("--max", self.max.is_some()),
+            ("--all", self.all),
+        ];
+        for (option, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
+            report::warn(
+                format!("{option} has no effect: socket filters take packets, not syscalls"),
+                "omit it",
+            );
+        }
+        Ok(())
     }
 
     /// Whether only some syscalls are compared.

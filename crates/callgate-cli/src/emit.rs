@@ -1,5 +1,6 @@
 //! Writes the programs that subcommands generate, and their statistics.
 
+mod packets;
 mod targets;
 mod variables;
 
@@ -156,23 +157,12 @@ impl EmitOptions {
 
     /// Writes the program and its figures as the options say.
     pub(crate) fn deliver(&self, generated: Generated<'_>) -> Result<u8> {
-        let (emit, output) = self.form();
-        if self.format == Format::Json && emit != Emit::Json && !self.stats {
-            report::warn(
-                "--format only affects --stats",
-                "add --stats, or use --emit json for a program as JSON",
-            );
-        }
+        let (emit, _) = self.form();
+        self.warn_about_format(emit);
         let Generated { program, template, source, arches, endian, flags, figures } = generated;
         self.check_names(emit)?;
-        let figures_text = match self.format {
-            Format::Json => format!("{}\n", Json::Object(figures.json.clone())),
-            Format::Text => {
-                figures.text.iter().map(|(label, value)| format!("{label:<18}{value}\n")).collect()
-            }
-        };
-        // At a terminal, print the figures alone instead of failing because of raw bytes.
-        if self.stats && output.is_none() && self.emit.is_none() && io::stdout().is_terminal() {
+        let figures_text = self.figures_text(&figures);
+        if self.prints_figures_only() {
             output::print(&figures_text)?;
             return Ok(0);
         }
@@ -203,15 +193,50 @@ impl EmitOptions {
             (Emit::Crun, _, None) => Some(crun(program, endian)),
             (Emit::Bpf | Emit::C | Emit::Rust | Emit::Go, _, None) => None,
         };
-        match (output, &text) {
-            (_, None) => output::write_program(output, &program.to_bytes(endian))?,
+        self.write(text.as_deref(), || program.to_bytes(endian), &figures_text)
+    }
+
+    fn warn_about_format(&self, emit: Emit) {
+        if self.format == Format::Json && emit != Emit::Json && !self.stats {
+            report::warn(
+                "--format only affects --stats",
+                "add --stats, or use --emit json for a program as JSON",
+            );
+        }
+    }
+
+    fn figures_text(&self, figures: &Figures) -> String {
+        match self.format {
+            Format::Json => format!("{}\n", Json::Object(figures.json.clone())),
+            Format::Text => {
+                figures.text.iter().map(|(label, value)| format!("{label:<18}{value}\n")).collect()
+            }
+        }
+    }
+
+    /// At a terminal, figures are printed alone instead of failing because of raw bytes.
+    fn prints_figures_only(&self) -> bool {
+        let (_, output) = self.form();
+        self.stats && output.is_none() && self.emit.is_none() && io::stdout().is_terminal()
+    }
+
+    /// Writes a program as text, or else its bytes, and its figures.
+    fn write(
+        &self,
+        text: Option<&str>,
+        bytes: impl FnOnce() -> Vec<u8>,
+        figures_text: &str,
+    ) -> Result<u8> {
+        let (_, output) = self.form();
+        match (output, text) {
+            (_, None) => output::write_program(output, &bytes())?,
             (Some(path), Some(text)) => output::write_file(path, text.as_bytes())?,
             (None, Some(text)) => output::print(text)?,
         }
         match (self.stats, output) {
             (false, _) => {}
-            (true, Some(_)) => output::print(&figures_text)?,
-            (true, None) => report::note(&figures_text),
+            (true, Some(_)) => output::print(figures_text)?,
+            (true, None) => report::note(figures_text),
         }
         Ok(0)
     }
@@ -358,7 +383,12 @@ pub(crate) fn text(
 
 /// The fields of the instructions, `[code, jt, jf, k]` each.
 pub(crate) fn rows(program: &LongProgram) -> Json {
-    Json::array(program.to_raw().into_iter().map(|RawInsn { code, jt, jf, k }| {
+    rows_of(program.to_raw())
+}
+
+/// The same for the instructions of any program.
+fn rows_of(insns: Vec<RawInsn>) -> Json {
+    Json::array(insns.into_iter().map(|RawInsn { code, jt, jf, k }| {
         Json::Array(vec![code.into(), jt.into(), jf.into(), k.into()])
     }))
 }

@@ -10,7 +10,7 @@ use callgate_bpf::FilterFlags;
 use crate::emit::{EmitOptions, Generated};
 use crate::options::{CompileOptions, PROMPT, SourceOptions};
 use crate::report::{self, Failure, Result};
-use crate::source::{Combination, Filter, Source};
+use crate::source::{AnyFilter, Combination, Filter, Source};
 
 /// How a program is written, how sources are read, and how they are compiled.
 #[derive(Debug, clap::Args)]
@@ -29,6 +29,11 @@ impl GeneratingOptions {
     /// Reads a source as one filter. Prints warnings.
     pub(crate) fn read(&self, source: &OsStr) -> Result<Filter> {
         Source::parse(source)?.read_to_compile(&self.reading.for_kernel())
+    }
+
+    /// Reads a source as one filter, or a socket filter. Prints warnings.
+    pub(crate) fn read_any(&self, source: &OsStr) -> Result<AnyFilter> {
+        Source::parse(source)?.read_any_to_compile(&self.reading.for_kernel())
     }
 
     /// Reads the operands of an operation. Prints warnings.

@@ -6,6 +6,7 @@
 //! - [`source_words`]: where the source stands among the words.
 //! - [`options`]: the options that subcommands share.
 //! - [`comparison`]: the command line of the subcommands that compare two filters.
+//! - [`socket_filters`]: compares and optimizes filters of packets.
 //! - [`source`]: reads profiles, programs and the filters of processes.
 //! - [`emit`]: writes programs with their figures; [`generating`]: the options of subcommands that do so.
 //! - [`smt2`]: scripts for SMT solvers.
@@ -41,6 +42,7 @@ mod recordings;
 mod report;
 mod signals;
 mod smt2;
+mod socket_filters;
 mod source;
 mod source_words;
 mod stopwatch;

@@ -56,7 +56,7 @@ impl<'a> Lowering<'a> {
             let Some(token) = of_arch.first().map(|syscall| syscall.token) else { continue };
             let by_number = match layout {
                 Layout::Seccomp => store.follow(root, Word::ARCH, token),
-                Layout::IoUring(_) => root,
+                Layout::IoUring(_) | Layout::Packet => root,
             };
             let weights = numbers.entry(by_number).or_default();
             weights.reserve(of_arch.len());

@@ -15,6 +15,7 @@
 //! - [`Spec`]: what a program must compute, a policy or a program, a stack or a set of them;
 //! - [`Meaning`]: the function of a spec. [`Meaning::prove`] accepts a program if both functions are the same node, and returns
 //!   it as [`Proved`], with its spec. If they differ, [`NotProved::witness`] is a syscall for which they do;
+//! - [`SocketProgram`], [`PacketHead`]: socket filters, and the packets that their proof covers;
 //! - [`Cases`]: another, quicker proof for usual policies, without MTBDD. It proves a program or says nothing about it.
 //!
 //! The proof covers every value of every field, also arch tokens and syscall numbers that no kernel has. It is
@@ -59,7 +60,8 @@ mod verdict;
 pub use arch::{Arch, X32_SYSCALL_BIT};
 pub use cases::{Cases, Clause, Literal, NumberInterval, SectionCases, WordTest};
 pub use input::{
-    Endian, FilterInput, Layout, Place, SECCOMP_DATA_SIZE, SeccompData, Word, io_uring,
+    Endian, FilterInput, Layout, PACKET_BYTES, PacketHead, Place, SECCOMP_DATA_SIZE, SeccompData,
+    Word, io_uring,
 };
 pub use meaning::{Created, Meaning};
 pub use program::{

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use crate::io_uring::IoUringRequest;
 use crate::template::Template;
 use crate::{
-    Action, Emulator, Endian, FilterInput, LongProgram, Program, SeccompData, Verdict, Word,
+    Action, Emulator, Endian, FilterInput, LongProgram, PacketHead, Program, SeccompData,
+    SocketProgram, Verdict, Word,
 };
 
 use crate::diagram::{Budget, DiagramError, Func, Store};
@@ -18,7 +19,7 @@ use crate::proved::Proved;
 use crate::refusal::{MeaningError, MeaningErrorKind as Kind, NotProved, Refusal};
 use crate::spec::{FilterSpec, SetStep, Spec};
 
-/// The function that a filter must compute: one of syscalls, or of another [input](FilterInput).
+/// The function that a filter must compute: one of syscalls, or of another [input](FilterInput), or of packets.
 ///
 /// ```
 /// use callgate_core::{Arch, Endian, Insn, Op, Program, Verdict};
@@ -296,6 +297,56 @@ impl Meaning<IoUringRequest> {
     }
 }
 
+impl Meaning<PacketHead> {
+    /// The meaning of a socket filter, for packets of every length.
+    ///
+    /// ```
+    /// use callgate_core::diagram::Budget;
+    /// use callgate_core::{Insn, Meaning, NoAncillary, Op, SocketProgram};
+    ///
+    /// // Packets of ARP on Ethernet: the type is 0x0806.
+    /// let program = |insns: &[Insn]| SocketProgram::new(insns.to_vec());
+    /// let [drop, keep] = [0, 0x40000].map(|length| Insn::new(Op::RetK, length));
+    /// let load = Insn::new(Op::LdHalfAbs, 12);
+    /// let one = program(&[load, Insn::branch(Op::JeqK, 0x806, 0, 1), keep, drop])?;
+    /// let other = program(&[load, Insn::new(Op::XorK, 0x806), Insn::branch(Op::JeqK, 0, 0, 1), keep, drop])?;
+    /// let mut meaning = Meaning::of_socket_program(&one, Budget::default())?;
+    /// assert!(meaning.prove_socket_program(&other).is_ok());
+    ///
+    /// let refused = meaning.prove_socket_program(&program(&[load, keep])?).unwrap_err();
+    /// let packet = refused.witness().unwrap().bytes();
+    /// assert_eq!((packet.len(), one.run(&packet, &NoAncillary)), (14, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget; if the program loads what the proof [does not
+    /// model](DiagramError::unmodelled_load).
+    pub fn of_socket_program(
+        program: &SocketProgram,
+        budget: Budget,
+    ) -> Result<Meaning<PacketHead>, DiagramError> {
+        let (spec, endian) = (Spec::SocketProgram(program.clone()), Endian::NATIVE);
+        let store = Store::for_layout(PacketHead::layout(endian), budget);
+        Meaning::single(spec, endian, store, |store| store.socket_program(program))
+    }
+
+    /// Proves that a socket filter computes this function: that it returns the same value for every packet.
+    ///
+    /// # Errors
+    /// [`NotProved`]: the program computes another function, or its function cannot be found within the budget, or
+    /// because it loads what the proof [does not model](DiagramError::unmodelled_load).
+    pub fn prove_socket_program(
+        &mut self,
+        program: &SocketProgram,
+    ) -> Result<Proved<SocketProgram>, NotProved<PacketHead>> {
+        self.store.reset_steps();
+        let func = self.store.socket_program(program)?;
+        self.accept_func(func)?;
+        Ok(Proved::new(program.clone(), self.spec.clone()))
+    }
+}
+
 impl<D: FilterInput> Meaning<D> {
     /// The meaning whose function `build` creates in the store.
     fn single(
@@ -353,6 +404,16 @@ impl<D: FilterInput> Meaning<D> {
 
     /// Accepts the function of a program if it is the same node.
     fn accept(&mut self, func: Func, program: &Program<D>) -> Result<(), NotProved<D>> {
+        self.accept_func(func)?;
+        let run = |data: &D| program.run(data, self.endian).verdict;
+        match self.examples.iter().find(|(data, verdict)| run(data) != *verdict) {
+            Some((data, _)) => Err(NotProved(Refusal::Differs(Box::new(*data)))),
+            None => Ok(()),
+        }
+    }
+
+    /// Accepts a function if it is the same node.
+    fn accept_func(&mut self, func: Func) -> Result<(), NotProved<D>> {
         // The nodes of this function were checked when it was built, and a store never changes them.
         if func != self.func {
             self.store.check(func)?;
@@ -362,10 +423,6 @@ impl<D: FilterInput> Meaning<D> {
                 witness.map_or(Refusal::Unproved, |data| Refusal::Differs(Box::new(data)));
             return Err(NotProved(refusal));
         }
-        let run = |data: &D| program.run(data, self.endian).verdict;
-        match self.examples.iter().find(|(data, verdict)| run(data) != *verdict) {
-            Some((data, _)) => Err(NotProved(Refusal::Differs(Box::new(*data)))),
-            None => Ok(()),
-        }
+        Ok(())
     }
 }

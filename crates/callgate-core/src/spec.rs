@@ -2,7 +2,7 @@
 //! [`Proved`](crate::Proved) program keeps it.
 
 use crate::io_uring::IoUringRequest;
-use crate::{Arch, Endian, LongProgram, SeccompData, Verdict, X32_SYSCALL_BIT};
+use crate::{Arch, Endian, LongProgram, SeccompData, SocketProgram, Verdict, X32_SYSCALL_BIT};
 
 use crate::policy::{Policy, RequestPolicy};
 
@@ -26,6 +26,8 @@ pub enum Spec {
     Requests(RequestPolicy),
     /// A program about io_uring requests, for machines of this byte order.
     RequestProgram(LongProgram<IoUringRequest>, Endian),
+    /// A socket filter, with the length to which it truncates each packet.
+    SocketProgram(SocketProgram),
 }
 
 /// One filter.
@@ -50,7 +52,7 @@ impl Spec {
                     step.operation.run(data, verdict, step.operand.run(data))
                 }))
             }
-            Spec::Requests(_) | Spec::RequestProgram(..) => None,
+            Spec::Requests(_) | Spec::RequestProgram(..) | Spec::SocketProgram(_) => None,
         }
     }
 }

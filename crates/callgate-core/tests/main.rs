@@ -4,6 +4,7 @@ mod arithmetic;
 mod budget;
 mod conditions;
 mod layouts;
+mod packets;
 mod policies;
 mod programs;
 mod proof;

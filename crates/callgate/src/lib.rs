@@ -89,6 +89,7 @@ pub mod optimize;
 mod plain_program;
 pub mod purposes;
 pub mod sets;
+pub mod socket_filters;
 #[cfg(feature = "sources")]
 pub mod source;
 pub mod stack;

@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 use callgate_core::NoAncillary;
 use callgate_measure::engines::workloads::{self, EngineInputs};
-use callgate_vm::{EngineKind, PacketEngine, SeccompEngine};
+use callgate_vm::{EngineKind, SeccompEngine};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 fn engines(criterion: &mut Criterion) {

@@ -1,15 +1,20 @@
 //! `callgate asm`: assembles a program from text in any form.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use callgate::Endian;
-use callgate_core::Program;
+use callgate_core::{Program, SocketProgram};
 use clap::ValueHint;
 
 use crate::options::{EndianArg, Macros, NATIVE_ENDIAN};
 use crate::output;
 use crate::report::{Failure, Result};
 use crate::source::{self, Place};
+
+/// What is before the name of a socket filter.
+const SOCKET: &[u8] = b"socket:";
 
 /// Assemble a BPF program and check that the kernel accepts it
 #[derive(Debug, clap::Args)]
@@ -18,7 +23,8 @@ The language is that of bpf_asm (tools/bpf in the Linux sources) plus names of
 fields (nr, args[0].low), arch tokens (#AUDIT_ARCH_X86_64), syscalls (#execve
 after ld nr), actions and errnos (ERRNO(EPERM)). All other forms of a bpftext:
 SOURCE are accepted, too: the listings of tcpdump and everything that `callgate
-disasm` prints.
+disasm` prints. socket:FILE is a socket filter, which takes packets: it may also
+load bytes, half words and ancillary words, such as `ldh [12]` and `ld #proto`.
 
 Without -o, the program is written to standard output, but not to a terminal.
 
@@ -30,10 +36,11 @@ Examples:
   ret ALLOW
   no: ret ERRNO(EPERM)
   end
+  tcpdump -ddd port 22 | callgate asm socket:- -o port-22.bpf
 
 Exit status: 0 success, 2 error.")]
 pub(crate) struct AsmArgs {
-    /// The text; - is standard input
+    /// The text; - is standard input, socket:FILE is a socket filter
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
 
@@ -55,7 +62,12 @@ pub(crate) struct AsmArgs {
 }
 
 pub(crate) fn run(args: &AsmArgs) -> Result<u8> {
-    let place = Place::of_path(&args.file);
+    let name = args.file.as_os_str().as_bytes();
+    let (is_socket, name) = match name.strip_prefix(SOCKET) {
+        Some(rest) => (true, rest),
+        None => (false, name),
+    };
+    let place = Place::of_path(Path::new(OsStr::from_bytes(name)));
     let text = place.read_text("for a program as raw instructions, use `callgate disasm`")?;
     let default = args.endian.map_or(NATIVE_ENDIAN, Endian::from);
     let (insns, endian) =
@@ -64,8 +76,11 @@ pub(crate) fn run(args: &AsmArgs) -> Result<u8> {
         return Err(Failure::about(place.name(), "`.endian` contradicts --endian")
             .help("omit --endian: the text specifies the byte order"));
     }
-    let program =
-        Program::from_raw(&insns).map_err(|error| source::not_a_program(&place, &error))?;
-    output::write_program(args.output.as_deref(), &program.to_bytes(endian))?;
+    let refused = |error| source::not_a_program(&place, &error);
+    let bytes = match is_socket {
+        true => SocketProgram::from_raw(&insns).map_err(refused)?.to_bytes(endian),
+        false => Program::from_raw(&insns).map_err(refused)?.to_bytes(endian),
+    };
+    output::write_program(args.output.as_deref(), &bytes)?;
     Ok(0)
 }

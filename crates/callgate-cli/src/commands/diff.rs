@@ -7,6 +7,8 @@ use crate::comparison::{ComparisonArgs, Remarks};
 use crate::differences::Titles;
 use crate::report::{Failure, Result};
 use crate::smt2::{Smt2Option, side};
+use crate::socket_filters;
+use crate::source::AnyBoth;
 
 /// Compare two filters and print syscalls on which they differ
 #[derive(Debug, clap::Args)]
@@ -28,6 +30,9 @@ All 64 bits of arguments count, also those that the kernel ignores: of an int,
 it reads only 32. --arguments kernel compares what the filters allow as the
 kernel reads it. If --arch restricts a profile, and the other filter is a
 program that also decides about other ABIs, one sentence says so.
+
+Socket filters, which take packets, are equivalent if they return the same value
+for every packet; otherwise, one packet shows the difference.
 
 Each of --arch, --kernel, --caps, --enosys-above, --base and --systemd also
 exists with -a or -b at the end, for filter A or B only, such as --caps-b none.
@@ -51,7 +56,18 @@ pub(crate) struct DiffArgs {
 }
 
 pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
-    let (a, b) = args.comparison.read()?;
+    let (a, b) = match args.comparison.read_any()? {
+        AnyBoth::Syscalls(both) => *both,
+        AnyBoth::Packets(both) => {
+            if args.smt2.is_given() {
+                return Err(Failure::new(
+                    "--smt2 compares seccomp filters, and these take packets",
+                )
+                .help("omit --smt2"));
+            }
+            return socket_filters::diff(&args.comparison, &both);
+        }
+    };
     if args.smt2.is_given() && args.comparison.is_about_some() {
         return Err(Failure::new("--smt2 compares whole filters, but syscalls are given")
             .help("omit the syscalls or --smt2"));

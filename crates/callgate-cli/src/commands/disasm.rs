@@ -2,14 +2,14 @@
 
 use std::ffi::OsString;
 
-use callgate::Endian;
-use callgate_bpf::disasm::Dialect;
-use callgate_core::LongProgram;
+use callgate::{Arch, Endian};
+use callgate_bpf::disasm::{Dialect, disassemble_socket};
+use callgate_core::Insn;
 use clap::{ValueEnum, ValueHint};
 
 use crate::options::{CompileOptions, Format, SourceOptions};
 use crate::report::Result;
-use crate::source::{BUILT_IN, Compile, Filter, Source};
+use crate::source::{AnyFilter, BUILT_IN, Compile, NOT_COMPILED, SocketFilter, Source};
 use crate::{emit, output};
 use callgate_requests::json::Json;
 
@@ -20,6 +20,7 @@ Examples:
   callgate disasm filter.bpf
   callgate disasm profile.json --dialect c
   callgate disasm filter.bpf | callgate asm - -o copy.bpf
+  tcpdump -ddd port 22 | callgate disasm -
 
 Exit status: 0 success, 2 error.")]
 pub(crate) struct DisasmArgs {
@@ -80,21 +81,33 @@ impl From<DialectArg> for Dialect {
 }
 
 pub(crate) fn run(args: &DisasmArgs) -> Result<u8> {
-    let filter = Source::parse(&args.source)?.read_to_compile(&args.reading)?;
-    let program = filter.code(&args.compiling)?;
-    output::print(&match args.format {
-        Format::Text => emit::text(&program, args.dialect.into(), filter.endian(), &filter.arches),
-        Format::Json => json(&program, &filter),
-    })?;
+    let text = match Source::parse(&args.source)?.read_any_to_compile(&args.reading)? {
+        AnyFilter::Syscalls(filter) => {
+            let program = filter.code(&args.compiling)?;
+            let (endian, arches) = (filter.endian(), filter.arches.as_slice());
+            match args.format {
+                Format::Text => emit::text(&program, args.dialect.into(), endian, arches),
+                Format::Json => json(&filter.name, program.insns(), endian, arches),
+            }
+        }
+        AnyFilter::Packets(SocketFilter { name, program, endian }) => {
+            args.compiling.warn_about_given(&name, NOT_COMPILED, "omit it");
+            match args.format {
+                Format::Text => disassemble_socket(&program, args.dialect.into()),
+                Format::Json => json(&name, program.insns(), endian, &[]),
+            }
+        }
+    };
+    output::print(&text)?;
     Ok(0)
 }
 
-fn json(program: &LongProgram, filter: &Filter) -> String {
-    let endian = match filter.endian() {
+fn json(name: &str, insns: &[Insn], endian: Endian, arches: &[Arch]) -> String {
+    let endian = match endian {
         Endian::Little => "little",
         Endian::Big => "big",
     };
-    let insns = program.iter().enumerate().map(|(index, insn)| {
+    let insns = insns.iter().enumerate().map(|(index, insn)| {
         Json::Object(vec![
             ("index", index.into()),
             ("code", insn.op.code().into()),
@@ -105,8 +118,8 @@ fn json(program: &LongProgram, filter: &Filter) -> String {
         ])
     });
     let value = Json::Object(vec![
-        ("source", filter.name.as_str().into()),
-        ("arches", Json::array(filter.arches.iter().map(|arch| arch.name()))),
+        ("source", name.into()),
+        ("arches", Json::array(arches.iter().map(|arch| arch.name()))),
         ("endian", endian.into()),
         ("insns", Json::array(insns)),
     ]);

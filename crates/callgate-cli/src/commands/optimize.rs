@@ -1,4 +1,4 @@
-//! `callgate optimize`: replaces a program with a better, equivalent one.
+//! `callgate optimize`: replaces a program with a better, equivalent one; also a socket filter.
 
 use std::ffi::OsString;
 
@@ -12,7 +12,8 @@ use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
 use crate::list_form;
 use crate::report::{self, Failure, Result};
-use crate::source::{Filter, FilterContent};
+use crate::socket_filters;
+use crate::source::{AnyFilter, Filter, FilterContent};
 use crate::stopwatch::Stopwatch;
 use callgate_requests::json::Json;
 
@@ -32,6 +33,9 @@ error.
 figures before and after; in JSON, `proved` is true if the output is a new
 program, because every new program is proved equivalent to the given one.
 
+A socket filter, which takes packets, is optimized as well: instructions and
+branches that change nothing for any packet are left out, each step proved.
+
 Examples:
   callgate optimize old.bpf -o new.bpf --stats
   callgate optimize bpftext:filter.txt --optimize size --emit asm
@@ -48,7 +52,10 @@ pub(crate) struct OptimizeArgs {
 }
 
 pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
-    let filter = args.generating.read(&args.source)?;
+    let filter = match args.generating.read_any(&args.source)? {
+        AnyFilter::Syscalls(filter) => filter,
+        AnyFilter::Packets(filter) => return socket_filters::optimize(&args.generating, &filter),
+    };
     let FilterContent::Program(program, endian) = &filter.content else {
         return Err(Failure::about(&filter.name, "this is a profile, not a BPF program")
             .help("compile it with `callgate compile`, which also optimizes"));

@@ -26,7 +26,8 @@ pub(super) const WORDING: &Wording = &Wording {
     choose_format: "choose the profile (oci:FILE) or the program (bpftext:FILE)",
     give_raw: "for a program as raw instructions, write bpf:FILE",
     give_content: "name the file on the command line in place of this one",
-    socket_filters: "`callgate simulate` and `callgate bench engines` take socket filters",
+    socket_filters: "socket filters are for `callgate simulate`, `explain`, `disasm`, `diff`, `optimize` and `bench engines`; \
+                     `callgate asm socket:FILE` assembles one",
     no_parts: [
         "the file has no parts with names",
         "#NAME is for Kubernetes resources, threads of Firecracker and filters of Android (android:)",

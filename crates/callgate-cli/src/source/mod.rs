@@ -53,5 +53,5 @@ pub(crate) use named::Source;
 pub(crate) use place::Place;
 pub(crate) use process::{dump, stack_of};
 pub(crate) use read::{not_a_program, read_text};
-pub(crate) use socket::{AnyFilter, AnyFilterOptions};
+pub(crate) use socket::{AnyBoth, AnyFilter, AnyFilterOptions, NOT_COMPILED};
 pub(crate) use stack::Combine;

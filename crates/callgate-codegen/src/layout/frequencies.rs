@@ -214,6 +214,7 @@ fn permitting(graph: &Graph, layout: Layout) -> Vec<bool> {
             Code::Return(verdict) => match layout {
                 Layout::Seccomp => verdict.permits(),
                 Layout::IoUring(_) => Decision::of(verdict.0) == Decision::Allow,
+                Layout::Packet => verdict.0 > 0,
             },
             code => code.successors().any(|next| permits[next.0 as usize]),
         };

@@ -33,7 +33,7 @@ const MAX_PREDICATE_NODES: usize = 256;
 impl Store {
     /// The first word that a predicate tests; `None` for a constant.
     pub(super) fn first_word(&self, pred: Pred) -> Option<Word> {
-        Word::from_index(usize::from(self.var(pred) / 32))
+        self.word_of(self.var(pred))
     }
 
     /// The support of a small predicate, if it is a single word.

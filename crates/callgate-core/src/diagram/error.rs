@@ -1,5 +1,7 @@
 //! The budget of a diagram, and the error of operations on diagrams.
 
+use crate::{AncillaryWord, PACKET_BYTES};
+
 /// The limits of a store: memory and work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
@@ -21,11 +23,61 @@ impl Default for Budget {
 
 /// The error of operations on diagrams.
 ///
-/// Usually the [`Budget`] is exhausted ([`DiagramError::is_out_of_budget`]), or the filter has variables
-/// ([`DiagramError::needs_values`]). Any other error is a defect: the caller used a node of another store or a
+/// Usually the [`Budget`] is exhausted ([`DiagramError::is_out_of_budget`]), the filter has variables
+/// ([`DiagramError::needs_values`]), or it loads what the proof does not model ([`DiagramError::unmodelled_load`]). Any other error is a defect: the caller used a node of another store or a
 /// filter of another layout, or an invariant of this crate is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiagramError(DiagramErrorKind);
+
+/// A load of a socket filter that the proof does not model. The reference interpreter runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UnmodelledLoad {
+    /// It reads a byte of the packet behind the first [`PACKET_BYTES`].
+    Beyond {
+        /// The offset of the last byte.
+        last: u32,
+    },
+    /// It reads what the kernel knows about the packet, and the packet does not say.
+    Ancillary(AncillaryWord),
+    /// Its offset is negative: relative to a header whose place is not known, or outside of any packet.
+    Header {
+        /// The offset.
+        offset: u32,
+    },
+    /// X, to which it is relative, has more possible values than the limit.
+    Offsets {
+        /// The limit.
+        limit: usize,
+    },
+}
+
+impl std::fmt::Display for UnmodelledLoad {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            UnmodelledLoad::Beyond { last } => write!(
+                f,
+                "it reads byte {last} of the packet; the proof knows the first {PACKET_BYTES} bytes, 0 to {}",
+                PACKET_BYTES - 1
+            ),
+            UnmodelledLoad::Ancillary(word) => write!(
+                f,
+                "it reads the ancillary word `{}`, which is not part of the packet",
+                word.name()
+            ),
+            UnmodelledLoad::Header { offset } => write!(
+                f,
+                "its offset {} is relative to a header, whose place in the packet is not known",
+                offset as i32
+            ),
+            UnmodelledLoad::Offsets { limit } => write!(
+                f,
+                "X may have more than {limit} values there (the limit), so the bytes that it reads are not known; the \
+                 length of an IP header, `ldxb 4*([k]&0xf)`, has 16"
+            ),
+        }
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DiagramErrorKind {
@@ -36,6 +88,7 @@ enum DiagramErrorKind {
     Comparisons { limit: usize },
     Variables,
     Computed,
+    Unmodelled { insn: usize, load: UnmodelledLoad },
     Foreign,
     Layout,
     Defect(&'static str),
@@ -80,9 +133,21 @@ impl DiagramError {
         DiagramError(DiagramErrorKind::Defect(invariant))
     }
 
+    pub(super) const fn unmodelled(insn: usize, load: UnmodelledLoad) -> DiagramError {
+        DiagramError(DiagramErrorKind::Unmodelled { insn, load })
+    }
+
     /// Whether the [`Budget`] or another limit is exhausted.
     pub const fn is_out_of_budget(&self) -> bool {
-        !self.is_defect() && !self.needs_values()
+        !self.is_defect() && !self.needs_values() && self.unmodelled_load().is_none()
+    }
+
+    /// The load of a socket filter that the proof does not model, with the number of its instruction.
+    pub const fn unmodelled_load(&self) -> Option<(usize, UnmodelledLoad)> {
+        match self.0 {
+            DiagramErrorKind::Unmodelled { insn, load } => Some((insn, load)),
+            _ => None,
+        }
     }
 
     /// Whether the diagram has too many nodes or takes too many steps, the limits of the [`Budget`].
@@ -150,6 +215,9 @@ impl std::fmt::Display for DiagramError {
                     f,
                     "a program computes with a variable; it may only compare arguments with it"
                 )
+            }
+            DiagramErrorKind::Unmodelled { insn, load } => {
+                write!(f, "instruction {insn} is a load that the proof does not model: {load}")
             }
             DiagramErrorKind::Foreign => {
                 write!(f, "a node of another diagram store was used (a defect of the caller)")

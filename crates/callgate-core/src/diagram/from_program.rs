@@ -9,7 +9,7 @@
 //! two arguments, comparisons between two arguments, paths that never merge) exhausts the budget and is a
 //! [`DiagramError`].
 //!
-//! Semantics: `net/core/filter.c`, `bpf_convert_filter` (division by a zero X returns 0, A and X are
+//! Semantics: `net/core/filter.c`, `bpf_convert_filter` (division by a zero X and a load outside of a packet return 0, A and X are
 //! initially 0), `kernel/bpf/core.c`, `___bpf_prog_run` (shifts by X take its low five bits),
 //! `kernel/seccomp.c`, `seccomp_check_filter`, and `io_uring/bpf_filter.c`, `io_uring_check_cbpf_filter` (`len` is the size
 //! of the structure).
@@ -18,13 +18,15 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::branch::BranchCondition;
 use super::outline::StateFuncs;
+use super::packet_load::PacketLoad;
 use super::symbolic::{Value, ValueTable};
-use super::{DiagramError, Func, Split, Store};
+use super::{DiagramError, Func, Split, Store, UnmodelledLoad};
 use crate::cfg::{Registers, Successors, liveness};
+use crate::input::LENGTH;
 use crate::template::{Patch, Template};
 use crate::{
-    Alu, Endian, FilterInput, Insn, Layout, LongProgram, Op, Relation, SCRATCH_WORDS, Source,
-    Verdict, Word,
+    Alu, AncillaryWord, Endian, FilterInput, Insn, Layout, LongProgram, Op, Operand, Relation,
+    SCRATCH_WORDS, SocketProgram, Source, Verdict, Word,
 };
 
 /// The contents of the registers.
@@ -43,7 +45,7 @@ pub struct State {
 pub enum Next {
     /// The state with this number.
     State(usize),
-    /// The program returns 0, because it divides by a zero X.
+    /// The program returns 0, because it divides by a zero X, or loads what a packet does not have.
     Zero,
 }
 
@@ -119,6 +121,17 @@ impl Store {
         endian: Endian,
     ) -> Result<Func, DiagramError> {
         Execution::explore(self, program, endian)?.function(self)
+    }
+
+    /// The function that a socket filter computes.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget; if the program loads what the proof [does not
+    /// model](DiagramError::unmodelled_load); if the store is not for packets.
+    pub fn socket_program(&mut self, program: &SocketProgram) -> Result<Func, DiagramError> {
+        self.check_layout(Layout::Packet)?;
+        // The byte order decides about structures only.
+        Execution::of(self, program.insns(), &[], Endian::NATIVE)?.function(self)
     }
 
     /// The function that a program with variables computes on machines of this byte order.
@@ -329,12 +342,51 @@ impl Execution {
                     let a = self.values.alu(store, alu, state.a, right(source, state))?;
                     Ok(Step::Goto(self.enter(next, State { a, ..state })?))
                 }
+                None if insn.op.width().is_some() && store.layout() == Layout::Packet => {
+                    self.load_from_packet(store, pc, insn, state)
+                }
                 None => {
                     let state = self.assign(store, insn, state, endian)?;
                     Ok(Step::Goto(self.enter(next, state)?))
                 }
             },
         }
+    }
+
+    /// A load from a packet, which ends the program with 0 unless the packet is long enough.
+    fn load_from_packet(
+        &mut self,
+        store: &mut Store,
+        pc: usize,
+        insn: Insn,
+        state: State,
+    ) -> Result<Step, DiagramError> {
+        let State { a, x, .. } = state;
+        if insn.op.operand() == Operand::Absolute {
+            match AncillaryWord::from_offset(insn.k) {
+                None => {}
+                Some(AncillaryWord::AluXorX) => {
+                    let a = self.values.alu(store, Alu::Xor, a, x)?;
+                    return Ok(Step::Goto(self.enter(pc + 1, State { a, ..state })?));
+                }
+                Some(word) => {
+                    return Err(DiagramError::unmodelled(pc, UnmodelledLoad::Ancillary(word)));
+                }
+            }
+        }
+        let base = if insn.op.operand() == Operand::Indexed { x } else { ZERO };
+        let width = insn.op.width().ok_or(BAD_INSN)?;
+        let load = PacketLoad { insn: pc, base, k: insn.k, width };
+        let (loaded, end) = self.values.load_from_packet(store, load)?;
+        let state = if insn.op == Op::LdxMsh {
+            let low = self.values.alu(store, Alu::And, loaded, Value::Constant(0xf))?;
+            State { x: self.values.alu(store, Alu::Lsh, low, Value::Constant(2))?, ..state }
+        } else {
+            State { a: loaded, ..state }
+        };
+        let taken = Next::State(self.enter(pc + 1, state)?);
+        let (relation, a) = (Relation::AtLeast, ValueTable::word(LENGTH));
+        Ok(Step::Branch { relation, a, b: end, taken, otherwise: Next::Zero })
     }
 
     /// The state after a load, a store or a move.
@@ -347,7 +399,10 @@ impl Execution {
     ) -> Result<State, DiagramError> {
         let State { a, x, memory } = state;
         let k = Value::Constant(insn.k);
-        let len = Value::Constant(store.layout().size());
+        let len = match store.layout() {
+            Layout::Packet => ValueTable::word(LENGTH),
+            structure => Value::Constant(structure.size()),
+        };
         Ok(match insn.op {
             Op::LdWordAbs => {
                 let loaded = self.values.loaded(store, insn.k, endian)?;

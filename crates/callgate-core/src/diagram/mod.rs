@@ -47,6 +47,7 @@ mod node_set;
 mod node_table;
 mod operation_cache;
 mod outline;
+mod packet_load;
 mod pieces;
 mod placeholders;
 mod sets;
@@ -62,7 +63,7 @@ mod witness;
 
 pub use compare::{Split, var_of};
 pub use comparison::{Comparison, MAX_COMPARISONS};
-pub use error::{Budget, DiagramError};
+pub use error::{Budget, DiagramError, UnmodelledLoad};
 pub use node::{Func, Node, Pred};
 pub use node_set::NodeSet;
 pub use node_table::{BITS, VARS, Var};

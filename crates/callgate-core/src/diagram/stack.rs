@@ -31,6 +31,8 @@ impl Store {
             Layout::IoUring(_) => {
                 self.choose(kept, next, |kept, _| Decision::of(kept.0) == Decision::Deny)
             }
+            // A socket has one filter.
+            Layout::Packet => Err(DiagramError::LAYOUT),
         }
     }
 

@@ -60,8 +60,7 @@ impl Default for Store {
 
 impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let steps = self.budget.steps - self.left.get();
-        write!(f, "Store({} nodes, {steps} steps)", self.nodes.len())
+        write!(f, "Store({} nodes, {} steps)", self.nodes.len(), self.steps())
     }
 }
 
@@ -218,7 +217,13 @@ impl Store {
     /// The first word that the function tests; `None` for a constant.
     #[inline]
     pub fn top_word(&self, func: Func) -> Option<Word> {
-        Word::from_index(usize::from(self.var(func) / 32))
+        self.word_of(self.var(func))
+    }
+
+    /// The word with the bit of this variable; `None` for a comparison with a variable of a policy, and for terminals.
+    #[inline]
+    pub(super) fn word_of(&self, var: Var) -> Option<Word> {
+        self.layout.word_at(usize::from(var / 32))
     }
 
     /// The cofactor of a function for this value of a word. The function must not test an earlier word.
@@ -399,6 +404,11 @@ impl Store {
             return Err(DiagramError::states(limit));
         }
         self.charge()
+    }
+
+    /// The number of steps since they were [reset](Store::reset_steps): those of the last proof.
+    pub fn steps(&self) -> u64 {
+        self.budget.steps - self.left.get()
     }
 
     /// Resets the count of steps, so that each phase of a compilation has the whole budget.

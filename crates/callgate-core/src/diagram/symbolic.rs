@@ -33,7 +33,7 @@ pub enum Value {
 }
 
 /// One predicate per bit of a value, least significant first.
-type Bits = [Pred; 32];
+pub(super) type Bits = [Pred; 32];
 
 /// The maximum number of bits of a computed return value that depend on the syscall.
 const MAX_RETURN_BITS: u32 = 12;
@@ -90,7 +90,7 @@ impl ValueTable {
         Value::Symbol(number as u32)
     }
 
-    fn bits(&self, store: &mut Store, value: Value) -> Result<Bits, DiagramError> {
+    pub(super) fn bits(&self, store: &mut Store, value: Value) -> Result<Bits, DiagramError> {
         let mut bits = [Pred::NEVER; 32];
         match value {
             Value::Constant(k) => bits = constant(k),
@@ -120,14 +120,14 @@ impl ValueTable {
         Ok(bits)
     }
 
-    fn value(&mut self, store: &mut Store, bits: Bits) -> Result<Value, DiagramError> {
+    pub(super) fn value(&mut self, store: &mut Store, bits: Bits) -> Result<Value, DiagramError> {
         let known = |p: &Pred| *p == Pred::NEVER || *p == Pred::ALWAYS;
         if bits.iter().all(known) {
             let k = bits.iter().rev().fold(0, |k, bit| k << 1 | u32::from(*bit == Pred::ALWAYS));
             return Ok(Value::Constant(k));
         }
         let first = bits.iter().find(|bit| !known(bit));
-        let word = |bit: &Pred| Word::from_index(usize::from(store.var(*bit) / 32));
+        let word = |bit: &Pred| store.word_of(store.var(*bit));
         if let Some(word) = first.and_then(word) {
             let all = self.bits(store, ValueTable::word(word))?;
             let mut mask = 0;

@@ -1,7 +1,7 @@
 //! Witnesses: concrete syscalls, or other inputs, for which two functions differ.
 
-use super::{BITS, DiagramError, Func, Store, VARS};
-use crate::{FilterInput, Verdict, Word};
+use super::{DiagramError, Func, Store, VARS};
+use crate::{FilterInput, Verdict};
 
 impl Store {
     /// A syscall, or another input of the layout of the store, for which two functions differ. `None` if they are equal, and if the search for one reaches a comparison
@@ -25,11 +25,9 @@ impl Store {
         let mut data = start;
         while a != b {
             let (var, (a0, a1), (b0, b1)) = self.expand(a, b);
-            if (BITS..VARS).contains(&var) {
-                return Ok(None);
-            }
-            let Some(word) = Word::from_index(usize::from(var / 32)) else {
-                return Ok(Some(data));
+            let Some(word) = self.word_of(var) else {
+                // Terminals, or a comparison with a variable.
+                return Ok((var == VARS).then_some(data));
             };
             let bit = 1 << (31 - u32::from(var % 32));
             let value = data.get(word, endian);

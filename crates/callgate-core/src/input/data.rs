@@ -61,7 +61,8 @@ impl SeccompData {
             Word::IP_HIGH => (self.instruction_pointer >> 32) as u32,
             Word::IP_LOW => self.instruction_pointer as u32,
             Word(w) => {
-                let arg = self.args[usize::from(w - 4) / 2];
+                // A packet has more words.
+                let arg = self.args.get(usize::from(w - 4) / 2).copied().unwrap_or(0);
                 if w % 2 == 0 { (arg >> 32) as u32 } else { arg as u32 }
             }
         }
@@ -81,24 +82,31 @@ impl SeccompData {
             Word::NR => self.nr = value,
             Word::IP_HIGH => put(&mut self.instruction_pointer, true, value),
             Word::IP_LOW => put(&mut self.instruction_pointer, false, value),
-            Word(w) => put(&mut self.args[usize::from(w - 4) / 2], w % 2 == 0, value),
+            Word(w) => {
+                if let Some(arg) = self.args.get_mut(usize::from(w - 4) / 2) {
+                    put(arg, w % 2 == 0, value);
+                }
+            }
         }
     }
 }
 
-/// One of at most sixteen words of the structure that a filter reads, by its rank in the order of the diagram. Which word
-/// that is depends on the [layout](crate::Layout).
+/// One of at most sixteen words of the structure that a filter reads, or of the 24 words of a packet, by its rank in the order
+/// of the diagram. Which word that is depends on the [layout](crate::Layout).
 ///
 /// The named words and offsets are those of `struct seccomp_data`: arch, nr, then the instruction pointer and the
 /// arguments, high word before low. [`Layout::place`](crate::Layout::place) has the offsets for every layout.
 ///
-/// The number inside is always below [`Word::COUNT`].
+/// The number inside is always below [`Word::COUNT`], but for words of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Word(u8);
 
 impl Word {
-    /// The number of words of `struct seccomp_data`, and the maximum of all layouts.
+    /// The number of words of `struct seccomp_data`, and the maximum of all structures.
     pub const COUNT: usize = 16;
+    /// The number of words of a packet: as many as the variables of a diagram are enough for. No structure has so many, so
+    /// filters with [variables](crate::template) have comparisons there.
+    pub(crate) const MOST: usize = 24;
     /// The `AUDIT_ARCH_*` token.
     pub const ARCH: Word = Word(0);
     /// The syscall number.
@@ -128,7 +136,12 @@ impl Word {
         Word((rank % Word::COUNT) as u8)
     }
 
-    /// The rank in diagram order, 0–15.
+    /// The word of a packet with this rank modulo [`Word::MOST`].
+    pub(crate) const fn of_packet(rank: usize) -> Word {
+        Word((rank % Word::MOST) as u8)
+    }
+
+    /// The rank in diagram order: 0–15, or up to 23 in a packet.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -140,7 +153,11 @@ impl Word {
 
     /// For a word of an argument: which argument, and whether it is the high half.
     pub const fn argument(self) -> Option<(u8, bool)> {
-        if self.0 >= 4 { Some(((self.0 - 4) / 2, self.0 % 2 == 0)) } else { None }
+        if self.0 >= 4 && self.index() < Word::COUNT {
+            Some(((self.0 - 4) / 2, self.0 % 2 == 0))
+        } else {
+            None
+        }
     }
 
     /// Byte offset in `struct seccomp_data` on a machine of the given byte order: the `k` of the

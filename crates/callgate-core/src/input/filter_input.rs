@@ -1,7 +1,8 @@
 //! The structures that filters read, as types.
 //!
 //! A program has one of them as its type parameter, so that a filter for one structure cannot be used as one for another. The
-//! trait is sealed: what a layout is, and whether the kernel accepts a program for it, is trusted.
+//! trait is sealed: what a layout is, and whether the kernel accepts a program for it, is trusted. A packet is an input of diagrams
+//! as well, but not of a [`Program`](crate::Program): it is not a structure of words.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -9,7 +10,7 @@ use std::hash::Hash;
 use crate::{Endian, Layout, SeccompData, Verdict, Word};
 
 /// The structure that a filter reads, as a type: [`SeccompData`] or
-/// [`IoUringRequest`](crate::io_uring::IoUringRequest).
+/// [`IoUringRequest`](crate::io_uring::IoUringRequest); or a [`PacketHead`](crate::PacketHead).
 pub trait FilterInput: Copy + Debug + Default + Eq + Hash + sealed::Sealed + 'static {
     /// The meaning of a returned value.
     type Verdict: Copy + Debug + Eq;
@@ -32,7 +33,10 @@ pub trait FilterInput: Copy + Debug + Default + Eq + Hash + sealed::Sealed + 'st
 }
 
 pub(crate) mod sealed {
-    pub trait Sealed {}
+    pub trait Sealed {
+        /// Whether programs load aligned words of it only, so that `Program` has it as a type parameter.
+        const IS_STRUCTURE: bool = true;
+    }
 }
 
 impl sealed::Sealed for SeccompData {}

@@ -15,9 +15,10 @@
 //! Sources: `include/uapi/linux/seccomp.h`; `include/uapi/linux/io_uring/bpf_filter.h` of Linux 7.0.
 
 use super::io_uring::words::{self, IO_URING_CONTEXT_SIZE};
+use super::packet::words::{self as packet, PACKET_BYTES};
 use crate::{Endian, Place, SECCOMP_DATA_SIZE, Word};
 
-/// The structure that a filter reads.
+/// The structure that a filter reads, or the packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Layout {
     /// `struct seccomp_data`. Its words are the same for both byte orders; only the offsets of halves differ.
@@ -25,6 +26,9 @@ pub enum Layout {
     Seccomp,
     /// `struct io_uring_bpf_ctx` on machines of this byte order, which decides where in a loaded word its bytes are.
     IoUring(Endian),
+    /// A packet, in network byte order on every machine. It is not a structure: loads have any width and offset, and may end
+    /// the program; no policy is about packets.
+    Packet,
 }
 
 impl Layout {
@@ -33,6 +37,7 @@ impl Layout {
         match self {
             Layout::Seccomp => "seccomp_data",
             Layout::IoUring(_) => "io_uring_bpf_ctx",
+            Layout::Packet => "packet",
         }
     }
 
@@ -41,14 +46,16 @@ impl Layout {
         match self {
             Layout::Seccomp => "a seccomp filter",
             Layout::IoUring(_) => "an io_uring filter",
+            Layout::Packet => "a socket filter",
         }
     }
 
-    /// The size of the structure in bytes; also what `ld len` yields.
+    /// The size of the structure in bytes; also what `ld len` yields. Of a packet, the bytes that have words.
     pub const fn size(self) -> u32 {
         match self {
             Layout::Seccomp => SECCOMP_DATA_SIZE,
             Layout::IoUring(_) => IO_URING_CONTEXT_SIZE,
+            Layout::Packet => PACKET_BYTES,
         }
     }
 
@@ -57,16 +64,27 @@ impl Layout {
         let count = match self {
             Layout::Seccomp => Word::COUNT,
             Layout::IoUring(_) => words::WORDS,
+            Layout::Packet => Word::MOST,
         };
-        (0..count).filter_map(Word::from_index)
+        (0..count).filter_map(move |rank| self.word_at(rank))
     }
 
-    /// The word with the number of what the filter decides about: the syscall number or the opcode.
+    /// The word with this rank in a diagram of the layout.
+    #[inline]
+    pub(crate) const fn word_at(self, rank: usize) -> Option<Word> {
+        match self {
+            Layout::Packet if rank < Word::MOST => Some(Word::of_packet(rank)),
+            _ => Word::from_index(rank),
+        }
+    }
+
+    /// The word with the number of what the filter decides about: the syscall number or the opcode. Of a packet, the first word.
     #[inline]
     pub const fn number(self) -> Word {
         match self {
             Layout::Seccomp => Word::NR,
             Layout::IoUring(_) => words::OPCODE,
+            Layout::Packet => Word::ARCH,
         }
     }
 
@@ -80,7 +98,7 @@ impl Layout {
     #[inline]
     pub const fn mask(self, word: Word) -> u32 {
         let place = match self {
-            Layout::Seccomp => return u32::MAX,
+            Layout::Seccomp | Layout::Packet => return u32::MAX,
             Layout::IoUring(endian) => words::place(word, endian),
         };
         match place {
@@ -90,7 +108,7 @@ impl Layout {
     }
 
     /// Where a word is on machines of this byte order; `None` if the layout has no such word, or is that of the other
-    /// byte order.
+    /// byte order; and for the length of a packet.
     #[inline]
     pub const fn place(self, word: Word, endian: Endian) -> Option<Place> {
         match (self, endian) {
@@ -98,6 +116,10 @@ impl Layout {
             (Layout::IoUring(Endian::Little), Endian::Little)
             | (Layout::IoUring(Endian::Big), Endian::Big) => words::place(word, endian),
             (Layout::IoUring(_), _) => None,
+            (Layout::Packet, _) => match packet::offset(word) {
+                Some(offset) => Some(Place { offset, mask: u32::MAX }),
+                None => None,
+            },
         }
     }
 
@@ -112,12 +134,12 @@ impl Layout {
     }
 
     /// The representative of all values that mean the same to the kernel when a filter returns them. Every seccomp verdict
-    /// is its own, also where the kernel ignores its data. io_uring distinguishes 0 from all other values, of which 1 is the
+    /// is its own, also where the kernel ignores its data, and so is every length to which a socket filter truncates packets. io_uring distinguishes 0 from all other values, of which 1 is the
     /// representative.
     #[inline]
     pub const fn result(self, value: u32) -> u32 {
         match self {
-            Layout::Seccomp => value,
+            Layout::Seccomp | Layout::Packet => value,
             Layout::IoUring(_) => (value != 0) as u32,
         }
     }

@@ -89,7 +89,7 @@ impl Field {
     /// The value of the field in an input of its layout.
     pub fn value<D: FilterInput>(self, data: &D) -> u64 {
         let endian = match self.layout {
-            Layout::Seccomp => Endian::NATIVE,
+            Layout::Seccomp | Layout::Packet => Endian::NATIVE,
             Layout::IoUring(endian) => endian,
         };
         let high = self.high_word().map_or(0, |word| data.get(word, endian));

@@ -44,7 +44,7 @@ impl std::fmt::Display for PolicyError {
             PolicyErrorKind::Undeclared(index) => {
                 write!(f, "a condition compares with variable {index}, which is not declared")
             }
-            PolicyErrorKind::OtherInput(Layout::Seccomp) => f.write_str(
+            PolicyErrorKind::OtherInput(Layout::Seccomp | Layout::Packet) => f.write_str(
                 "a condition compares an argument of a syscall, but the policy is about io_uring requests; compare \
                  members of requests",
             ),

@@ -150,8 +150,8 @@ impl Violation {
             ViolationKind::TooLong { .. } => "too-long",
             ViolationKind::Truncated { .. } => "truncated",
             ViolationKind::UnknownCode => "unknown-code",
-            ViolationKind::NotInFilter(Layout::Seccomp) => "not-in-seccomp",
             ViolationKind::NotInFilter(Layout::IoUring(_)) => "not-in-io-uring",
+            ViolationKind::NotInFilter(_) => "not-in-seccomp",
             ViolationKind::LoadUnaligned(_) => "load-unaligned",
             ViolationKind::LoadOutside(_) => "load-outside",
             ViolationKind::UnknownAncillary => "unknown-ancillary",
@@ -200,8 +200,8 @@ impl fmt::Display for Violation {
             ViolationKind::NotInFilter(layout) => {
                 f.write_str("only socket filters may use this instruction; ")?;
                 f.write_str(match layout {
-                    Layout::Seccomp => "seccomp filters",
                     Layout::IoUring(_) => "io_uring filters",
+                    _ => "seccomp filters",
                 })?;
                 f.write_str(" load words at constant offsets only and have no `mod`")
             }

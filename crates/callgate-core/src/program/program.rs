@@ -98,9 +98,18 @@ impl<D: FilterInput> Program<D> {
     /// # Ok::<(), callgate_core::ProgramError>(())
     /// ```
     ///
+    /// A program for packets is a [`SocketProgram`]; as a `Program`, it does not compile:
+    ///
+    /// ```compile_fail
+    /// use callgate_core::{Insn, Op, PacketHead, Program};
+    ///
+    /// let program = Program::<PacketHead>::of(vec![Insn::new(Op::RetK, 0)]);
+    /// ```
+    ///
     /// # Errors
     /// All violations of the acceptance rules.
     pub fn of(insns: Vec<Insn>) -> Result<Program<D>, ProgramError> {
+        const { assert!(D::IS_STRUCTURE, "a program for packets is a SocketProgram") };
         let raw: Vec<RawInsn> = insns.iter().map(|&insn| insn.into()).collect();
         check::check(&raw, Rules::Filter(D::layout(Endian::NATIVE)))?;
         Ok(Program::of_accepted(insns))

@@ -5,10 +5,13 @@ mod socket;
 
 use callgate_bpf::asm;
 use callgate_bpf::random::Rng;
+use callgate_core::diagram::Budget;
 use callgate_core::{
-    Ancillary, AncillaryWord, Insn, NoAncillary, Op, Operand, SocketProgram, Step,
+    Ancillary, AncillaryWord, Insn, Meaning, NoAncillary, Op, Operand, PacketHead, SocketProgram,
+    Step,
 };
 use callgate_testing::TestResult;
+use callgate_testing::random::packets::{packet_near, packet_program};
 use callgate_vm::{EngineKind, differential};
 use socket::Sockets;
 
@@ -24,6 +27,7 @@ pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
         loads_are_in_network_order,
         the_length_is_that_of_the_packet,
         random_programs_mean_the_same,
+        the_function_of_the_proof_is_that_of_the_kernel,
         words_beside_a_packet_are_zero_where_nothing_is_known,
         netlink_attributes_are_found_in_the_packet,
         the_processor_is_one_and_random_numbers_differ,
@@ -247,6 +251,28 @@ fn random_programs_mean_the_same() -> TestResult {
         }
     }
     assert!(asked > 500, "{asked}");
+    Ok(())
+}
+
+/// The kernel against the MTBDD of the proof, for programs that mostly load what it models.
+fn the_function_of_the_proof_is_that_of_the_kernel() -> TestResult {
+    let unix = Sockets::unix()?;
+    let mut asked = 0;
+    for seed in 0..600 {
+        let mut rng = Rng::new(seed);
+        let program = packet_program(&mut rng);
+        let budget = Budget { nodes: 300_000, steps: 2_000_000 };
+        let Ok(meaning) = Meaning::of_socket_program(&program, budget) else { continue };
+        for _ in 0..8 {
+            let packet = packet_near(&program, &mut rng);
+            let value = meaning.store().evaluate(meaning.func(), &PacketHead::of(&packet));
+            let value = value.unwrap().0 as usize;
+            let kept = (value > 0).then_some(value.min(packet.len()));
+            assert_eq!(unix.kept(&program, &packet), kept, "{program:?} of {packet:02x?}");
+            asked += 1;
+        }
+    }
+    assert!(asked > 1000, "{asked}");
     Ok(())
 }
 

@@ -4,6 +4,7 @@ mod any_program;
 mod cases;
 mod named;
 mod near_constants;
+pub mod packets;
 mod policies;
 pub mod programs;
 pub mod requests;

@@ -1,7 +1,7 @@
 //! Socket filters beside seccomp filters, for what takes either, such as `simulate`.
 
 use callgate_bpf::diagnostic::Diagnostic;
-use callgate_core::SocketProgram;
+use callgate_core::{Endian, SocketProgram};
 
 use super::format::{ProgramForm, SourceFormat};
 use super::loader::{Given, Loader};
@@ -17,6 +17,8 @@ pub struct SocketFilter {
     pub name: String,
     /// The program.
     pub program: SocketProgram,
+    /// The byte order of its instructions; packets are in network order on every machine.
+    pub endian: Endian,
 }
 
 /// Seccomp filters, or a socket filter.
@@ -111,9 +113,9 @@ impl Reader<'_> {
         bytes: &[u8],
         text: Option<&str>,
     ) -> Result<SocketFilter, Messages> {
-        let (program, _, own) = self.accepted(form, bytes, text)?;
+        let (program, endian, own) = self.accepted(form, bytes, text)?;
         self.warnings.extend(self.all(own));
-        Ok(SocketFilter { name: self.source.name.clone(), program })
+        Ok(SocketFilter { name: self.source.name.clone(), program, endian })
     }
 }
 

@@ -187,7 +187,7 @@ fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
             let program = filter.kernel_program(compiling)?;
             Ok(workloads::of_syscalls(filter.name.clone(), program.into(), filter.endian(), hot))
         }
-        AnyFilter::Packets(SocketFilter { name, program }) => {
+        AnyFilter::Packets(SocketFilter { name, program, .. }) => {
             let given = [
                 ("--call", call.is_some()),
                 ("--call-arg", !call_arg.is_empty()),

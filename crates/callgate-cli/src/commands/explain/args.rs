@@ -25,6 +25,9 @@ shows only differences from the first one, or everything if most syscalls
 differ; --format json always contains everything. pid:N shows the combined
 effect of all filters of process N; without filters, everything is allowed.
 
+Of a socket filter, which takes packets, it shows the loads, the bytes on which
+the result depends, and the shortest packet for each result.
+
 Lines have at most $COLUMNS columns (40 to 200), 80 if it is not set.
 
 Examples:
@@ -34,6 +37,7 @@ Examples:
   callgate explain profile.json --why clone socket
   callgate explain profile.json --format markdown > comment.md
   callgate explain filter.bpf --format json
+  tcpdump -ddd port 22 | callgate explain -
 
 Exit status: 0 success, 2 error.")]
 pub(crate) struct ExplainArgs {

@@ -1,9 +1,10 @@
-//! `callgate explain`: what a filter does with each syscall.
+//! `callgate explain`: what a filter does with each syscall, or a socket filter with packets.
 
 mod args;
 mod explained;
 mod json;
 mod markdown;
+mod packets;
 mod run;
 mod text;
 

@@ -2,17 +2,22 @@
 
 use super::args::ExplainArgs;
 use super::explained::Explained;
-use super::{json, markdown, text};
+use super::{json, markdown, packets, text};
 use crate::options::TextFormat;
 use crate::output;
 use crate::report::Result;
 use crate::source::Source;
+use callgate_requests::source::AnyFilter;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     if args.format == TextFormat::Json {
         args.warn_about_order();
     }
-    let stack = Source::parse(&args.source)?.read(&args.reading.with_statements())?;
+    let read = Source::parse(&args.source)?.read_any_stack(&args.reading.with_statements())?;
+    let stack = match read {
+        AnyFilter::Syscalls(stack) => stack,
+        AnyFilter::Packets(filter) => return packets::explain(args, &filter),
+    };
     let explained = Explained::new(&stack, args)?;
     output::print(&match args.format {
         TextFormat::Text => text::text(&explained),
