@@ -9,7 +9,7 @@ use callgate_core::SocketProgram;
 use callgate::SeccompData;
 
 use crate::cold::Clutter;
-use crate::raw::{self, RawSyscall, system_call};
+use crate::raw::{self, RawSyscall, called_system_call, system_call};
 use crate::sigreturn::SignalFrame;
 use crate::subject;
 use crate::syscalls::MeasurableSyscall;
@@ -74,8 +74,10 @@ fn now() -> Result<u64, WorkError> {
 /// The body of the measured loop.
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// One syscall.
+    /// One syscall: nothing but the instruction.
     Syscall(RawSyscall),
+    /// One syscall in a function that returns afterwards.
+    Called(RawSyscall),
     /// `rt_sigreturn` with a frame of this process.
     SignalReturn,
     /// Other work.
@@ -94,20 +96,34 @@ impl From<MeasurableSyscall> for Body {
 /// A body with the threads and the memory that it needs, which exist before filters are installed.
 pub(crate) enum ReadyBody {
     Syscall(RawSyscall),
+    Called(RawSyscall),
     SignalReturn(SignalFrame),
     Work(Box<dyn ReadyWork>),
 }
 
 impl Body {
+    /// A syscall in a function that returns afterwards, as programs make it through their C library.
+    pub fn called(syscall: MeasurableSyscall) -> Body {
+        match Body::from(syscall) {
+            Body::Syscall(raw) => Body::Called(raw),
+            other => other,
+        }
+    }
+
     /// Whether the process must have no descriptors.
     pub(crate) fn needs_no_descriptors(&self) -> bool {
-        matches!(self, Body::Syscall(RawSyscall { is_chosen: true, .. }))
+        matches!(
+            self,
+            Body::Syscall(RawSyscall { is_chosen: true, .. })
+                | Body::Called(RawSyscall { is_chosen: true, .. })
+        )
     }
 
     /// The syscall as a filter sees it, if the body is one.
     pub(crate) fn data(&self) -> Option<SeccompData> {
         let (nr, args) = match self {
-            Body::Syscall(RawSyscall { nr, args, .. }) => (u32::try_from(*nr).ok()?, *args),
+            Body::Syscall(RawSyscall { nr, args, .. })
+            | Body::Called(RawSyscall { nr, args, .. }) => (u32::try_from(*nr).ok()?, *args),
             Body::SignalReturn => (u32::try_from(libc::SYS_rt_sigreturn).ok()?, [0; 6]),
             _ => return None,
         };
@@ -118,6 +134,7 @@ impl Body {
     pub(crate) fn prepare(&self) -> Result<ReadyBody, WorkError> {
         Ok(match self {
             Body::Syscall(syscall) => ReadyBody::Syscall(*syscall),
+            Body::Called(syscall) => ReadyBody::Called(*syscall),
             Body::SignalReturn => ReadyBody::SignalReturn(SignalFrame::new()),
             Body::Work(work) => ReadyBody::Work(work.prepare()?),
         })
@@ -155,6 +172,14 @@ impl ReadyBody {
                 }
                 Ok(now()? - start)
             }
+            (None, ReadyBody::Called(RawSyscall { nr, args, .. })) => {
+                let start = now()?;
+                for _ in 0..count {
+                    // SAFETY: as above.
+                    unsafe { called_system_call(*nr, *args) };
+                }
+                Ok(now()? - start)
+            }
             (None, ReadyBody::SignalReturn(frame)) => {
                 let start = now()?;
                 for _ in 0..count {
@@ -185,6 +210,10 @@ impl ReadyBody {
                 // SAFETY: as in `run`.
                 unsafe { system_call(*nr, *args) };
             }
+            ReadyBody::Called(RawSyscall { nr, args, .. }) => {
+                // SAFETY: as in `run`.
+                unsafe { called_system_call(*nr, *args) };
+            }
             ReadyBody::SignalReturn(frame) => frame.signal_return(),
             ReadyBody::Work(work) => work.once(),
         }
@@ -194,6 +223,17 @@ impl ReadyBody {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_called_syscall_is_the_same_syscall() {
+        let getpid = MeasurableSyscall::find("getpid").unwrap();
+        assert_eq!(Body::called(getpid).data(), Body::from(getpid).data());
+        let close = MeasurableSyscall::find("close").unwrap();
+        let chosen = close.with_args([3, 0, 0, 0, 0, 0]).unwrap();
+        assert!(Body::called(chosen).needs_no_descriptors(), "it must close nothing");
+        assert!(!Body::called(close).needs_no_descriptors());
+        Body::called(getpid).prepare().unwrap().run(3, None).unwrap();
+    }
 
     #[test]
     fn other_code_and_data_are_touched_before_each_iteration() {

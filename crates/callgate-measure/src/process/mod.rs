@@ -4,7 +4,7 @@
 //! 2. [`Paths`] finds for each syscall how many instructions the filters execute for it, and a syscall that can be made
 //!    safely and takes the same path, or the nearest one by that number.
 //! 3. [`measure`](crate::measure()) measures these under no filter, an [empty filter](EMPTY) and the [filters](FILTERS) of the
-//!    process.
+//!    process, each as the bare instruction and in a function ([`Share::bodies`]).
 //! 4. [`Share`] multiplies and adds up.
 //!
 //! # Assumptions
@@ -24,8 +24,9 @@
 //!
 //! [`with_error_of`](crate::stats::Interval::with_error_of) combines them. If the number of instructions depends on arguments that
 //! were recorded with several values, how often each value was passed is not known: the cost is between those of the shortest
-//! and the longest path, the estimate is in the middle, and the bounds are as far away as both paths. The cost of the recorder, which
-//! is subtracted from the CPU time, is taken to be known to 10 %.
+//! and the longest path, the estimate is in the middle, and the bounds are as far away as both paths. The same holds for the bare
+//! instruction and the one in a function. The cost of the recorder, which is subtracted from the CPU time, is taken to be known
+//! to 10 %.
 
 mod call;
 mod json;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::call::ProcessCall;
 use super::paths::{Path, Paths};
 use super::{EMPTY, FILTERS};
+use crate::body::Body;
 use crate::measure::{Mean, Samples};
 use crate::stats::{self, Interval};
 
@@ -114,6 +115,13 @@ impl fmt::Display for ShareError {
 impl std::error::Error for ShareError {}
 
 impl Share {
+    /// The bodies to measure: each [measured](Paths::measured) syscall as the bare instruction, and in a function that returns. In a
+    /// program, the filters cost between both: a filter makes the return after a syscall slower, and what the program does
+    /// between syscalls hides a part of that.
+    pub fn bodies(paths: &Paths) -> Vec<Body> {
+        paths.measured().flat_map(|call| [Body::from(call), Body::called(call)]).collect()
+    }
+
     /// Checks that there is something to measure, and returns the mean whose precision matters: over the measured syscalls,
     /// weighted with those for which they stand.
     ///
@@ -135,8 +143,7 @@ impl Share {
         }
     }
 
-    /// Computes it from the samples of the [subjects](super::subjects), of which the bodies are the
-    /// [measured](Paths::measured) syscalls. `recorder` is how much CPU time the recorder added to each syscall.
+    /// Computes it from the samples of the [subjects](super::subjects) and the [bodies](Share::bodies). `recorder` is how much CPU time the recorder added to each syscall.
     ///
     /// # Errors
     /// If the process used no CPU time of its own.
@@ -165,19 +172,14 @@ impl Share {
         let measured: f64 = weights.iter().sum();
         let nothing = || ShareError(Kind::NothingMeasured);
         let elapsed: Duration = windows.iter().map(|window| window.elapsed).sum();
-        // The costs of each syscall under a subject, and how much longer or shorter paths may take.
+        // The costs of each syscall under a subject, and how far they are from the lowest and the highest.
         let costs = |subject| -> Vec<Option<(f64, f64)>> {
-            let median = |body| Some(samples.estimate(subject, body)?.overhead.median);
-            let cost = |path: &Path| {
-                let (least, most) = path.measured?;
-                let (least, most) = (median(least)?, median(most)?);
-                Some((f64::midpoint(least, most), (most - least).abs() / 2.0))
-            };
+            let cost = |path: &Path| between(samples, subject, path.measured?);
             paths.of_calls().iter().map(cost).collect()
         };
+        let mean = |subject: usize| Some(samples.weighted(subject, &weights)?.overhead);
         let share = |subject: usize, over: &dyn Fn(&Window) -> f64| -> Option<Interval> {
-            let mean = samples.weighted(subject, &weights)?.overhead;
-            let costs = costs(subject);
+            let (mean, costs) = (mean(subject)?, costs(subject));
             let sum = |counts: &[u64], of: fn((f64, f64)) -> f64| -> f64 {
                 let pairs = counts.iter().zip(&costs);
                 pairs.map(|(count, cost)| *count as f64 * cost.map_or(0.0, of)).sum()
@@ -192,6 +194,11 @@ impl Share {
             let share = share(subject, &own_time)?;
             Some(share.widened(share.median.abs() * RECORDER_ERROR * added / cpu_time))
         };
+        let apart = calls
+            .iter()
+            .zip(costs(FILTERS))
+            .map(|(call, cost)| call.count as f64 * cost.map_or(0.0, |(_, apart)| apart));
+        let apart = apart.sum::<f64>() / measured.max(1.0);
         let wall = |window: &Window| nanoseconds(window.elapsed);
         let of_call = |(call, path): (&ProcessCall, &Path)| CallShare {
             name: call.name.clone(),
@@ -210,7 +217,7 @@ impl Share {
             of_cpu_time: of_cpu_time(FILTERS).ok_or_else(nothing)?,
             of_cpu_time_if_empty: of_cpu_time(EMPTY).ok_or_else(nothing)?,
             of_processor: share(FILTERS, &wall).ok_or_else(nothing)?,
-            per_call: samples.weighted(FILTERS, &weights).ok_or_else(nothing)?.overhead,
+            per_call: mean(FILTERS).ok_or_else(nothing)?.widened(apart),
             noise: samples.weighted_noise(&weights).ok_or_else(nothing)?,
             count,
             unmeasured: unmeasured.map(|call| call.count).sum(),
@@ -232,30 +239,43 @@ fn nanoseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e9
 }
 
-/// How many syscalls each measured one stands for; half of those that take two paths.
+/// The bodies of a measured syscall: the bare instruction, and the instruction in a function.
+fn bodies_of(measured: usize) -> [usize; 2] {
+    [2 * measured, 2 * measured + 1]
+}
+
+/// The bodies of a path, each of which counts a quarter.
+fn bodies_of_path((least, most): (usize, usize)) -> impl Iterator<Item = usize> {
+    bodies_of(least).into_iter().chain(bodies_of(most))
+}
+
+/// How many syscalls each body stands for.
 fn weights(calls: &[ProcessCall], paths: &Paths) -> Vec<f64> {
-    let mut weights = vec![0.0; paths.measured().count()];
+    let mut weights = vec![0.0; Share::bodies(paths).len()];
     for (call, path) in calls.iter().zip(paths.of_calls()) {
-        let Some((least, most)) = path.measured else { continue };
-        for body in [least, most] {
-            weights
-                .iter_mut()
-                .skip(body)
-                .take(1)
-                .for_each(|weight| *weight += call.count as f64 / 2.0);
+        for body in path.measured.into_iter().flat_map(bodies_of_path) {
+            let weight = weights.iter_mut().skip(body).take(1);
+            weight.for_each(|weight| *weight += call.count as f64 / 4.0);
         }
     }
     weights
 }
 
-/// The nanoseconds that the filters take for a syscall between two measured ones, of this number of bodies.
-fn cost(samples: &Samples, (least, most): (usize, usize), bodies: usize) -> Option<Interval> {
-    let weights: Vec<f64> = (0..bodies)
-        .map(|body| f64::from(u8::from(body == least) + u8::from(body == most)) / 2.0)
-        .collect();
-    let apart = samples.estimate(FILTERS, most)?.overhead.median
-        - samples.estimate(FILTERS, least)?.overhead.median;
-    Some(samples.weighted(FILTERS, &weights)?.overhead.widened(apart.abs() / 2.0))
+/// The mean of the costs of the bodies of a path, and half of the difference between the lowest and the highest.
+fn between(samples: &Samples, subject: usize, path: (usize, usize)) -> Option<(f64, f64)> {
+    let median = |body| Some(samples.estimate(subject, body)?.overhead.median);
+    let costs = bodies_of_path(path).map(median).collect::<Option<Vec<f64>>>()?;
+    let low = costs.iter().copied().min_by(f64::total_cmp)?;
+    let high = costs.iter().copied().max_by(f64::total_cmp)?;
+    Some((costs.iter().sum::<f64>() / costs.len() as f64, (high - low) / 2.0))
+}
+
+/// The nanoseconds that the filters take for a syscall on a path, of this number of bodies.
+fn cost(samples: &Samples, path: (usize, usize), bodies: usize) -> Option<Interval> {
+    let count = |body| bodies_of_path(path).filter(|own| *own == body).count();
+    let weights: Vec<f64> = (0..bodies).map(|body| count(body) as f64 / 4.0).collect();
+    let (_, apart) = between(samples, FILTERS, path)?;
+    Some(samples.weighted(FILTERS, &weights)?.overhead.widened(apart))
 }
 
 /// The measured syscalls of a path.
@@ -305,14 +325,12 @@ mod tests {
                     .map(|round| vec![cost + if round % 2 == 0 { noise } else { -noise }])
                     .collect()
             };
-            vec![rounds(getpid), rounds(close)]
+            // Each as an instruction and in a function.
+            vec![rounds(getpid), rounds(getpid), rounds(close), rounds(close)]
         };
-        let none = samples_of([50.0, 60.0], rounds);
+        let none: Vec<_> =
+            [50.0, 50.0, 60.0, 60.0].map(|time| vec![vec![time]; rounds]).into_iter().collect();
         Samples::of_times(vec![none.clone(), times([70.0, 80.0]), times([80.0, 160.0]), none])
-    }
-
-    fn samples_of(times: [f64; 2], rounds: usize) -> Vec<Vec<Vec<f64>>> {
-        times.map(|time| vec![vec![time]; rounds]).to_vec()
     }
 
     /// Windows of a second, each with this CPU time in seconds and these thousands of syscalls.
@@ -327,7 +345,7 @@ mod tests {
         let calls = [call("getpid", count(0)), call("close", count(1))];
         let paths = Paths::of(&calls, &filters());
         let mean = Share::mean(&calls, &paths, windows)?;
-        assert_eq!(mean.weights, [count(0) as f64, count(1) as f64]);
+        assert_eq!(mean.weights, [0, 0, 1, 1].map(|at| count(at) as f64 / 2.0));
         Share::of(&calls, &paths, windows, Duration::from_nanos(recorder), samples)
     }
 
@@ -391,10 +409,30 @@ mod tests {
         // Not from the cache, so the only path that is measured is its own.
         let cost = own.unwrap().calls[1].cost.unwrap();
         near(cost.median, 100.0);
-        let widened = super::cost(&samples(0.0, 10), (0, 1), 2).unwrap();
+        let widened = super::cost(&samples(0.0, 10), (0, 1), 4).unwrap();
         near(widened.median, 65.0);
         near(widened.low, 30.0);
         near(widened.high, 100.0);
+    }
+
+    #[test]
+    fn the_cost_is_between_that_of_an_instruction_and_that_of_a_function() {
+        let rounds = |time: f64| vec![vec![time]; 10];
+        let none = vec![rounds(50.0), rounds(80.0)];
+        let own = vec![rounds(80.0), rounds(130.0)];
+        let samples = Samples::of_times(vec![none.clone(), none.clone(), own, none]);
+        let calls = [call("getpid", 300_000)];
+        let paths = Paths::of(&calls, &filters());
+        let windows = vec![Window { counts: vec![100_000], ..window(0.5, 0, 0) }; 3];
+        let own = Share::of(&calls, &paths, &windows, Duration::ZERO, &samples).unwrap();
+        for (own, scale) in
+            [(own.per_call, 1.0), (own.of_cpu_time, 5_000.0), (own.of_processor, 10_000.0)]
+        {
+            near(own.median * scale, 40.0);
+            near(own.low * scale, 30.0);
+            near(own.high * scale, 50.0);
+        }
+        assert_eq!(own.remark(), "rough", "it is not known to 10 %");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use callgate_measure::process::{
     ArgumentValues, Paths, ProcessCall, Share, ShareError, Window, json, subjects, text,
 };
 use callgate_measure::report::{self as results, Shown};
-use callgate_measure::{Body, MeasurableSyscall, Samples, Subject, setting};
+use callgate_measure::{MeasurableSyscall, Samples, Subject, setting};
 use callgate_record::{
     AttachTarget, ExecutableRecording, Note, Recorded, RunningProcess, Save, attach_to,
 };
@@ -54,12 +54,11 @@ pub(super) fn measure_process(pid: u32, args: &FiltersArgs) -> Result<u8> {
     let paths = Paths::of(&calls, &filters);
     let mean = Share::mean(&calls, &paths, &windows).map_err(about)?;
     let insns: usize = dump.filters.iter().map(|installed| installed.program.len()).sum();
-    let shown: Vec<Shown> = paths
-        .measured()
-        .map(|call| Shown { title: call.show(), treatments: Vec::new(), is_claimed: false })
-        .collect();
-    let bodies = paths.measured().map(Body::from).collect();
-    let plan = plan(args, subjects(filters), bodies, Some(mean));
+    // Each is measured twice, as an instruction and in a function.
+    let titles = paths.measured().flat_map(|call| [call.show(), call.show()]);
+    let shown: Vec<Shown> =
+        titles.map(|title| Shown { title, treatments: Vec::new(), is_claimed: false }).collect();
+    let plan = plan(args, subjects(filters), Share::bodies(&paths), Some(mean));
     let samples = take(&plan, &shown)?;
     let recorder = counted.recorded.cost_per_syscall;
     let share = Share::of(&calls, &paths, &windows, recorder, &samples).map_err(about)?;
