@@ -11,6 +11,9 @@ use crate::syscalls::MeasurableSyscall;
 /// How many syscalls are measured.
 const MOST_MEASURED: usize = 16;
 
+/// How many combinations of recorded arguments are tried for a syscall.
+const MOST_TRIED: usize = 64;
+
 /// What the filters do with a recorded syscall, and what stands for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
@@ -91,8 +94,15 @@ impl Paths {
         let most = executed().max().unwrap_or_default();
         // The cache looks at the number alone.
         let is_cached = treatments().all(|treatment| treatment == Treatment::Cached);
-        let own = call.stand_in.and_then(|own| Candidate::of(own, filters));
-        let mut stand_in = |executed| self.stand_in(own, is_cached, executed, all);
+        // With its safe arguments, then with the recorded values of those at which the filters look, as far as these are safe.
+        let with_args = |own: MeasurableSyscall| {
+            let seen = call.seen.iter().take(MOST_TRIED);
+            let chosen = seen.filter_map(move |data| own.with_args(data.args).ok());
+            std::iter::once(own).chain(chosen)
+        };
+        let own = call.stand_in.into_iter().flat_map(with_args);
+        let own: Vec<_> = own.filter_map(|call| Candidate::of(call, filters)).collect();
+        let mut stand_in = |executed| self.stand_in(&own, is_cached, executed, all);
         let measured = stand_in(least).zip(stand_in(most));
         Path {
             executed: (least, most),
@@ -107,14 +117,14 @@ impl Paths {
     /// possible, then one that is measured already.
     fn stand_in(
         &mut self,
-        own: Option<Candidate>,
+        own: &[Candidate],
         is_cached: bool,
         executed: usize,
         all: &[Candidate],
     ) -> Option<usize> {
         let is_full = self.measured.len() >= MOST_MEASURED;
         let known = self.measured.iter().copied();
-        let others = own.into_iter().chain(known.clone()).chain(all.iter().copied());
+        let others = own.iter().copied().chain(known.clone()).chain(all.iter().copied());
         let distance = |one: &Candidate| one.executed.abs_diff(executed);
         let usable = |one: &Candidate| one.is_cached == is_cached;
         // The first of several.
@@ -215,6 +225,9 @@ mod tests {
         let [close] = paths.of_calls() else { panic!("{paths:?}") };
         assert_eq!(close.is_denied, (true, false));
         assert!(close.executed.0 < close.executed.1, "{close:?}");
+        // The value 7 is on the shortest path that is allowed.
+        let shown: Vec<String> = paths.measured().map(|call| call.show()).collect();
+        assert_eq!(shown, ["close(7)", "close(-1)"]);
     }
 
     #[test]
