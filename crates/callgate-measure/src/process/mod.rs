@@ -32,23 +32,12 @@ mod call;
 mod json;
 mod paths;
 mod share;
+mod subjects;
 mod text;
 
 pub use call::{ArgumentValues, ProcessCall};
 pub use json::json;
 pub use paths::{Path, Paths};
 pub use share::{CallShare, Share, ShareError, Window};
+pub use subjects::{EMPTY, FILTERS, subjects};
 pub use text::text;
-
-use crate::subject::Subject;
-
-/// The index of the empty filter among the [subjects].
-pub const EMPTY: usize = 1;
-
-/// The index of the filters of the process.
-pub const FILTERS: usize = 2;
-
-/// The subjects of the measurement: no filter, the smallest filter, and the filters of the process.
-pub fn subjects(filters: Subject) -> Vec<Subject> {
-    vec![Subject::none(), Subject::constant_allow().named("empty filter"), filters]
-}

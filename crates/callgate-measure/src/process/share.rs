@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::call::ProcessCall;
 use super::paths::{Path, Paths};
-use super::{EMPTY, FILTERS};
+use super::subjects::{EMPTY, FILTERS};
 use crate::body::Body;
 use crate::measure::{Mean, Samples};
 use crate::stats::{self, Interval};
