@@ -46,6 +46,8 @@ fn measurements_match_the_schema() -> TestResult {
     assert_eq!(profile["subject"], "container-default");
     assert_eq!(profile["denied"], profile["treatment"] == "denied");
     assert_eq!(profile["overhead_ns"].is_null(), profile["denied"] == true);
+    assert_eq!(profile["remark"] == "denied", profile["denied"] == true);
+    assert!(value["sections"][0]["rows"][0]["remark"].is_null(), "of the baseline");
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 mod baseline_json;
 mod bench_json;
+mod bench_pid;
 mod containers;
 mod generated_example;
 mod libraries;
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
     let tests = [
         baseline_json::trials(),
         bench_json::trials(),
+        bench_pid::trials(),
         containers::trials(),
         generated_example::trials(),
         libraries::trials(),

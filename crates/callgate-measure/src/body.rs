@@ -11,7 +11,7 @@ use callgate::SeccompData;
 
 use crate::cold::Clutter;
 use crate::mix::Mix;
-use crate::raw::{self, RawSyscall, system_call};
+use crate::raw::{self, RawSyscall, called_system_call, system_call};
 use crate::sigreturn::SignalFrame;
 use crate::subject;
 use crate::syscalls::MeasurableSyscall;
@@ -76,8 +76,10 @@ fn now() -> Result<u64, WorkError> {
 /// The body of the measured loop.
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// One syscall.
+    /// One syscall: nothing but the instruction.
     Syscall(RawSyscall),
+    /// One syscall in a function that returns afterwards.
+    Called(RawSyscall),
     /// `rt_sigreturn` with a frame of this process.
     SignalReturn,
     /// The next syscall of a random sequence.
@@ -98,16 +100,25 @@ impl From<MeasurableSyscall> for Body {
 /// A body with the threads and the memory that it needs, which exist before filters are installed.
 pub(crate) enum ReadyBody {
     Syscall(RawSyscall),
+    Called(RawSyscall),
     SignalReturn(SignalFrame),
     Mix(ReadyMix),
     Work(Box<dyn ReadyWork>),
 }
 
 impl Body {
+    /// A syscall in a function that returns afterwards, as programs make it through their C library.
+    pub fn called(syscall: MeasurableSyscall) -> Body {
+        match Body::from(syscall) {
+            Body::Syscall(raw) => Body::Called(raw),
+            other => other,
+        }
+    }
+
     /// Whether the process must have no descriptors.
     pub(crate) fn needs_no_descriptors(&self) -> bool {
         match self {
-            Body::Syscall(syscall) => syscall.is_chosen,
+            Body::Syscall(syscall) | Body::Called(syscall) => syscall.is_chosen,
             Body::Mix(mix) => mix.needs_no_descriptors(),
             Body::SignalReturn | Body::Work(_) => false,
         }
@@ -116,7 +127,8 @@ impl Body {
     /// The syscall as a filter sees it, if the body is one.
     pub(crate) fn data(&self) -> Option<SeccompData> {
         let (nr, args) = match self {
-            Body::Syscall(RawSyscall { nr, args, .. }) => (u32::try_from(*nr).ok()?, *args),
+            Body::Syscall(RawSyscall { nr, args, .. })
+            | Body::Called(RawSyscall { nr, args, .. }) => (u32::try_from(*nr).ok()?, *args),
             Body::SignalReturn => (u32::try_from(libc::SYS_rt_sigreturn).ok()?, [0; 6]),
             _ => return None,
         };
@@ -127,6 +139,7 @@ impl Body {
     pub(crate) fn prepare(&self) -> Result<ReadyBody, WorkError> {
         Ok(match self {
             Body::Syscall(syscall) => ReadyBody::Syscall(*syscall),
+            Body::Called(syscall) => ReadyBody::Called(*syscall),
             Body::SignalReturn => ReadyBody::SignalReturn(SignalFrame::new()),
             Body::Mix(mix) => ReadyBody::Mix(ReadyMix::prepare(mix)?),
             Body::Work(work) => ReadyBody::Work(work.prepare()?),
@@ -162,6 +175,14 @@ impl ReadyBody {
                     // SAFETY: syscalls come from `syscalls.rs` and from callers of `RawSyscall::new`, where they write to no
                     // memory and change nothing outside of this process, which has no descriptors if arguments are chosen.
                     unsafe { system_call(*nr, *args) };
+                }
+                Ok(now()? - start)
+            }
+            (None, ReadyBody::Called(RawSyscall { nr, args, .. })) => {
+                let start = now()?;
+                for _ in 0..count {
+                    // SAFETY: as above.
+                    unsafe { called_system_call(*nr, *args) };
                 }
                 Ok(now()? - start)
             }
@@ -203,6 +224,10 @@ impl ReadyBody {
                 // SAFETY: as in `run`.
                 unsafe { system_call(*nr, *args) };
             }
+            ReadyBody::Called(RawSyscall { nr, args, .. }) => {
+                // SAFETY: as in `run`.
+                unsafe { called_system_call(*nr, *args) };
+            }
             ReadyBody::SignalReturn(frame) => frame.signal_return(),
             ReadyBody::Mix(mix) => mix.once(),
             ReadyBody::Work(work) => work.once(),
@@ -243,6 +268,17 @@ impl ReadyMix {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_called_syscall_is_the_same_syscall() {
+        let getpid = MeasurableSyscall::find("getpid").unwrap();
+        assert_eq!(Body::called(getpid).data(), Body::from(getpid).data());
+        let close = MeasurableSyscall::find("close").unwrap();
+        let chosen = close.with_args([3, 0, 0, 0, 0, 0]).unwrap();
+        assert!(Body::called(chosen).needs_no_descriptors(), "it must close nothing");
+        assert!(!Body::called(close).needs_no_descriptors());
+        Body::called(getpid).prepare().unwrap().run(3, None).unwrap();
+    }
 
     #[test]
     fn other_code_and_data_are_touched_before_each_iteration() {

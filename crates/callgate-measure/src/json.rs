@@ -39,7 +39,7 @@ pub fn setting(facts: &[(&'static str, String)]) -> Json {
 }
 
 fn section(section: &Section) -> Json {
-    let rows = section.rows.iter().map(|row| {
+    let rows = section.rows.iter().enumerate().map(|(at, row)| {
         let Summary { minimum, lower, median, upper, high } = row.estimate.spread;
         Json::Object(vec![
             ("subject", row.name.as_str().into()),
@@ -58,6 +58,8 @@ fn section(section: &Section) -> Json {
                     false => interval(row.estimate.overhead),
                 },
             ),
+            // The first one is the baseline.
+            ("remark", if at == 0 { Json::Null } else { remark(row.remark(section.noise)) }),
             ("spread_ns", Json::array([minimum, lower, median, upper, high])),
         ])
     });
@@ -72,11 +74,59 @@ fn executed_json(executed: Executed) -> Json {
     Json::Object(vec![("cached", executed.cached.into()), ("uncached", executed.uncached.into())])
 }
 
-/// A confidence interval.
+/// What is said beside a figure; null for nothing.
+pub fn remark(remark: &'static str) -> Json {
+    match remark {
+        "" => Json::Null,
+        remark => remark.into(),
+    }
+}
+
+/// A confidence interval, whose bounds are null if they are not known.
 pub fn interval(interval: Interval) -> Json {
     Json::Object(vec![
         ("median", interval.median.into()),
         ("low", interval.low.into()),
         ("high", interval.high.into()),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Estimate;
+    use crate::report::Row;
+    use crate::subject::Treatment;
+
+    #[test]
+    fn overheads_have_their_remarks() {
+        let spread = Summary { minimum: 1.0, lower: 1.0, median: 1.0, upper: 1.0, high: 1.0 };
+        let row = |(low, high), treatment| {
+            let overhead = Interval { median: f64::midpoint(low, high), low, high };
+            let estimate = Estimate { minimum: 1.0, median: 1.0, overhead, spread };
+            let name = String::new();
+            Row { name, filters: 1, insns: 1, treatment: Some(treatment), executed: None, estimate }
+        };
+        let rows = vec![
+            row((0.0, 0.0), Treatment::Unfiltered),
+            row((19.0, 21.0), Treatment::Allowed),
+            row((10.0, 30.0), Treatment::Allowed),
+            row((-1.0, 30.0), Treatment::Allowed),
+            row((f64::NEG_INFINITY, f64::INFINITY), Treatment::Allowed),
+            row((19.0, 21.0), Treatment::Denied),
+        ];
+        let noise = Interval { median: 0.0, low: -1.0, high: 1.0 };
+        let text =
+            section(&Section { title: String::new(), rows, noise, is_claimed: true }).to_string();
+        let remarks = text.lines().filter_map(|line| line.trim().strip_prefix("\"remark\": "));
+        let expected = [
+            "null,",
+            "null,",
+            "\"rough\",",
+            "\"not resolved\",",
+            "\"not resolved\",",
+            "\"denied\",",
+        ];
+        assert_eq!(remarks.collect::<Vec<_>>(), expected);
+    }
 }

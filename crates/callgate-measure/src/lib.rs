@@ -7,6 +7,7 @@
 //! - [`stats`]: medians and their confidence intervals.
 //! - [`engines`]: the engines that run programs in user space.
 //! - [`text`](mod@text), [`json`], [`samples`]: results as text, as JSON, and the time of each batch.
+//! - [`process`]: the CPU time that filters take in a running process.
 //! - [`page`], [`chart`]: results as an HTML page with charts, in the style of other pages.
 //! - [`Mix`]: a random sequence of syscalls; [`Work`]: what processes repeat besides syscalls, defined by experiments elsewhere.
 //!
@@ -44,6 +45,7 @@ mod measure;
 mod mix;
 pub mod page;
 mod pieces;
+pub mod process;
 pub mod raw;
 pub mod report;
 pub mod samples;

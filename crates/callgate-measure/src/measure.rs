@@ -188,6 +188,14 @@ pub fn measure(plan: &Plan, tell: &mut dyn FnMut(f64)) -> Result<Samples, Measur
 }
 
 impl Samples {
+    /// Samples with these nanoseconds per iteration: per subject (with the second "no filter" at the end), body and round.
+    #[cfg(test)]
+    pub(crate) fn of_times(times: Vec<Vec<Vec<Vec<f64>>>>) -> Samples {
+        let rounds = times.iter().flatten().map(Vec::len).next().unwrap_or(0);
+        let (denied, elapsed) = (Vec::new(), Duration::ZERO);
+        Samples { times, rounds, denied, interrupted: false, elapsed }
+    }
+
     /// About the time that the confidence intervals of a report take.
     fn analysis(&self) -> Duration {
         let start = Instant::now();

@@ -71,6 +71,19 @@ pub unsafe fn system_call(nr: c_long, args: [u64; 6]) -> i64 {
     result
 }
 
+/// Makes a syscall in a function that returns afterwards, as programs make it through their C library.
+///
+/// A filter may make the next return of the program slower, because the kernel itself returns more often, or empties the processor's
+/// predictor of returns: on one machine, the smallest filter adds 27 ns to the instruction alone, and 49 ns to this function.
+///
+/// # Safety
+/// As of [`system_call`].
+#[inline(never)]
+pub(crate) unsafe fn called_system_call(nr: c_long, args: [u64; 6]) -> i64 {
+    // SAFETY: guaranteed by the caller. The result is used, so the call is not the end of this function.
+    std::hint::black_box(unsafe { system_call(nr, args) })
+}
+
 /// The monotonic clock in nanoseconds. Common machines read it without a syscall (vDSO); `None` if it needs one and a
 /// filter denies it.
 #[inline]

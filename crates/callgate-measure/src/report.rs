@@ -59,6 +59,14 @@ impl Row {
     pub fn is_denied(&self) -> bool {
         self.treatment == Some(Treatment::Denied)
     }
+
+    /// What is said beside its overhead, for this noise floor: `denied`, `not resolved`, `rough`, or nothing.
+    pub fn remark(&self, noise: Interval) -> &'static str {
+        match self.is_denied() {
+            true => "denied",
+            false => self.estimate.overhead.remark(noise),
+        }
+    }
 }
 
 /// The number of executed instructions of filters, as the interpreter counts them.

@@ -12,6 +12,11 @@
 //! Five samples do not suffice for the sign test: all of them are on the same side of the median in 6 % of the cases. Then
 //! the interval is that of Student's t (1908) around the median, at least from the smallest to the largest sample. One sample
 //! has no interval: it is unbounded.
+//!
+//! A [ratio of sums](ratio) has the interval of Student's t for the linearized ratio (Cochran, Sampling Techniques, 1977, 6.4).
+//! If a figure has two sources of error that are independent, each with an interval, the distance of a bound is the root of the
+//! sum of the squares of both distances ([`Interval::with_error_of`]; Zou and Donner 2008, the method of variance estimates
+//! recovery).
 
 use callgate_bpf::random::Rng;
 
@@ -29,13 +34,27 @@ const RESAMPLES: usize = 1000;
 /// The confidence level.
 const CONFIDENCE: f64 = 0.95;
 
-/// The 97.5 % quantiles of Student's distribution for 2, 3, 4 and 5 samples.
-const STUDENT: [f64; 4] = [12.706, 4.303, 3.182, 2.776];
+/// The 97.5 % quantiles of Student's distribution for 2 to 31 samples.
+#[rustfmt::skip]
+const STUDENT: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+];
+
+/// The least number of samples for the sign test.
+const FEWEST_FOR_RANKS: usize = 6;
+
+/// The 97.5 % quantile of Student's distribution for a number of samples, infinite for less than 2. Above 31, that of 31.
+fn student(samples: usize) -> f64 {
+    let at = samples.checked_sub(2).map(|at| at.min(STUDENT.len() - 1));
+    at.and_then(|at| STUDENT.get(at)).copied().unwrap_or(f64::INFINITY)
+}
 
 /// A median and its 95 % confidence interval, which is unbounded if it is not known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// The median of the samples.
+    /// The median of the samples, or another [estimate](ratio).
     pub median: f64,
     /// The lower bound.
     pub low: f64,
@@ -63,6 +82,28 @@ impl Interval {
         let (low, high) = by_rank(samples, median)?;
         let low = low.min(quantile(&medians, tail)?);
         Some(Interval { median, low, high: high.max(quantile(&medians, 1.0 - tail)?) })
+    }
+
+    /// The interval of the same figure if it also has the error of another estimate of it, which is independent of the
+    /// error of this one. The median remains.
+    #[must_use]
+    pub fn with_error_of(self, other: Interval) -> Interval {
+        let below = (self.median - self.low).hypot(other.median - other.low);
+        let above = (self.high - self.median).hypot(other.high - other.median);
+        Interval { low: self.median - below, high: self.median + above, ..self }
+    }
+
+    /// The interval if the figure may be larger or smaller by this much for a reason that samples do not show.
+    #[must_use]
+    pub fn widened(self, by: f64) -> Interval {
+        Interval { low: self.low - by, high: self.high + by, ..self }
+    }
+
+    /// All numbers times a factor that is not negative.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Interval {
+        let Interval { median, low, high } = self;
+        Interval { median: median * factor, low: low * factor, high: high * factor }
     }
 
     /// Whether it is bounded: there was more than one sample.
@@ -123,15 +164,34 @@ fn by_rank(samples: &[f64], median: f64) -> Option<(f64, f64)> {
     let beyond = samples_beyond(sorted.len());
     let (low, high) = (sorted.get(beyond)?, sorted.iter().nth_back(beyond)?);
     let count = sorted.len() as f64;
-    let student = match sorted.len().checked_sub(2).map(|at| STUDENT.get(at)) {
-        None => return Some((f64::NEG_INFINITY, f64::INFINITY)),
-        Some(None) => return Some((*low, *high)),
-        Some(Some(student)) => student,
-    };
+    match sorted.len() {
+        1 => return Some((f64::NEG_INFINITY, f64::INFINITY)),
+        FEWEST_FOR_RANKS.. => return Some((*low, *high)),
+        _ => {}
+    }
     let mean = sorted.iter().sum::<f64>() / count;
     let squares = sorted.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>();
-    let half = student * (squares / (count - 1.0) / count).sqrt();
+    let half = student(sorted.len()) * (squares / (count - 1.0) / count).sqrt();
     Some((low.min(median - half), high.max(median + half)))
+}
+
+/// The sum of the first numbers over that of the second ones, with its 95 % confidence interval, for pairs from windows that are
+/// alike and independent: syscalls and seconds, for example. `None` if the second sum is not positive; unbounded for one pair.
+///
+/// It is not the median of the ratios: a window in which little happened has little weight.
+pub fn ratio(pairs: &[(f64, f64)]) -> Option<Interval> {
+    let sum = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>();
+    let (upper, lower) = (sum(|pair| pair.0), sum(|pair| pair.1));
+    if lower <= 0.0 {
+        return None;
+    }
+    let (ratio, count) = (upper / lower, pairs.len() as f64);
+    let squares = pairs.iter().map(|(upper, lower)| (upper - ratio * lower).powi(2)).sum::<f64>();
+    let half = match pairs.len() {
+        1 => f64::INFINITY,
+        _ => student(pairs.len()) * (squares * count / (count - 1.0)).sqrt() / lower,
+    };
+    Some(Interval { median: ratio, low: ratio - half, high: ratio + half })
 }
 
 /// How many samples are beyond each bound: the most that are on that side of the median with a probability of at most 2.5 %.
@@ -335,6 +395,65 @@ mod tests {
             // Four standard deviations below 95 %. Few ranks permit no less than 99 %.
             assert!(held >= 363, "{held} of 400 with {count} samples");
         }
+    }
+
+    #[test]
+    fn a_ratio_is_that_of_the_sums() {
+        // The residuals are -1, 0 and 1, in windows of 4 on average: 4.303 * sqrt(2 / 2 / 3) / 4.
+        let own = ratio(&[(1.0, 4.0), (2.0, 4.0), (3.0, 4.0)]).unwrap();
+        let half = 4.303 * (1.0f64 / 3.0).sqrt() / 4.0;
+        assert_eq!(own.median, 0.5);
+        assert!((own.high - 0.5 - half).abs() < 1e-9 && (0.5 - own.low - half).abs() < 1e-9);
+        // An idle window changes nothing, though the median of the ratios would be another one.
+        let idle = ratio(&[(4.0, 8.0), (0.0, 0.01), (0.0, 0.01)]).unwrap();
+        assert!((idle.median - 0.5).abs() < 0.01, "{idle:?}");
+        assert!(!ratio(&[(1.0, 2.0)]).unwrap().is_known());
+        assert_eq!((ratio(&[]), ratio(&[(1.0, 0.0)])), (None, None));
+    }
+
+    /// A number from the sum of twelve uniform ones: nearly normal, with the mean 0 and the deviation 1.
+    fn normal(rng: &mut Rng) -> f64 {
+        (0..12).map(|_| rng.below(1 << 20) as f64 / (1 << 20) as f64).sum::<f64>() - 6.0
+    }
+
+    /// A cost that is measured in rounds times a rate that is counted in windows, both with errors of some percent, and a load
+    /// that is different in each window.
+    #[test]
+    fn combined_intervals_hold_what_they_promise() {
+        for (rounds, windows, error) in [(15, 10, 0.1), (5, 4, 0.05), (25, 2, 0.02)] {
+            let mut rng = Rng::new(17);
+            let held = (0..200).filter(|seed| {
+                let costs: Vec<f64> =
+                    (0..rounds).map(|_| 50.0 * (1.0 + error * normal(&mut rng))).collect();
+                let cost = Interval::of(&costs, *seed).unwrap();
+                // Nanoseconds under filters, and those of CPU time.
+                let pairs: Vec<(f64, f64)> = (0..windows)
+                    .map(|_| {
+                        let load = 1.0 + 0.3 * normal(&mut rng).clamp(-3.0, 3.0);
+                        let calls = load * 0.001 * (1.0 + 0.05 * normal(&mut rng));
+                        (calls * cost.median, load)
+                    })
+                    .collect();
+                let rate = ratio(&pairs).unwrap();
+                let share = cost.scaled(rate.median / cost.median).with_error_of(rate);
+                share.low <= 0.05 && 0.05 <= share.high
+            });
+            let held = held.count();
+            // Four standard deviations below 95 %.
+            assert!(held >= 177, "{held} of 200 with {rounds} rounds and {windows} windows");
+        }
+    }
+
+    #[test]
+    fn an_unknown_error_makes_an_interval_unknown() {
+        let known = Interval { median: 2.0, low: 1.0, high: 4.0 };
+        assert_eq!(known.with_error_of(known).median, 2.0);
+        let both = known.with_error_of(Interval { median: 5.0, low: 5.0, high: 5.0 });
+        assert_eq!(both, known, "no error is added");
+        let unknown = Interval::of(&[7.0], 1).unwrap();
+        assert!(!known.with_error_of(unknown).is_known());
+        assert!(!unknown.scaled(2.0).widened(1.0).is_known());
+        assert_eq!(known.scaled(2.0).widened(1.0), Interval { median: 4.0, low: 1.0, high: 9.0 });
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A recorder that is killed (SIGKILL) loses what it has not saved. So it saves the recording so far after a
 //! second, after another second, and then at intervals that double up to a minute. An interval is at least 100
 //! times as long as saving took. What is lost is at most the second half of the run, and at most the last
-//! minute (or 100 times the time that saving takes).
+//! minute (or 100 times the time that saving takes). Who wants rates instead may ask for parts at a fixed interval.
 
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,12 @@ pub trait Save {
     /// Whether [`part`](Save::part) is called.
     fn wants_parts(&self) -> bool {
         false
+    }
+
+    /// A fixed interval between parts, however long saving takes, so that their differences are the syscalls of windows of
+    /// equal length; `None` for intervals that double. Running processes are looked after 20 times per second, so the intervals vary by 50 ms.
+    fn part_interval(&self) -> Option<Duration> {
+        None
     }
 
     /// Whether executables are counted apart.
@@ -143,13 +149,17 @@ pub(super) struct Parts<'s> {
     /// When the next part is due; `None` if no parts are wanted.
     next: Option<Instant>,
     pause: Duration,
+    /// Whether the pause remains the same.
+    is_fixed: bool,
 }
 
 impl<'s> Parts<'s> {
     /// For a run that starts now.
     pub(super) fn new(save: &'s mut dyn Save, description: RunDescription) -> Parts<'s> {
-        let next = save.wants_parts().then(|| Instant::now() + FIRST);
-        Parts { save, description, next, pause: FIRST }
+        let interval = save.part_interval();
+        let pause = interval.unwrap_or(FIRST);
+        let next = save.wants_parts().then(|| Instant::now() + pause);
+        Parts { save, description, next, pause, is_fixed: interval.is_some() }
     }
 
     /// No parts, for tests.
@@ -196,8 +206,13 @@ impl<'s> Parts<'s> {
 
     /// Schedules the next part, also if there was nothing to save.
     pub(super) fn saved(&mut self, took: Duration) {
-        let pause = self.pause_after(took);
-        self.next = self.next.map(|_| Instant::now() + pause);
+        let now = Instant::now();
+        self.next = match (self.next, self.is_fixed) {
+            // Without the delay of this one, so that delays do not add up.
+            (Some(due), true) => Some((due + self.pause).max(now)),
+            (Some(_), false) => Some(now + self.pause_after(took)),
+            (None, _) => None,
+        };
     }
 }
 
@@ -266,5 +281,35 @@ mod tests {
             .map(|took| parts.pause_after(Duration::from_secs(took)).as_secs());
         assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 200, 60]);
         assert!(!parts.are_wanted() && !parts.is_due());
+    }
+
+    #[test]
+    fn fixed_intervals_do_not_drift() {
+        /// Wants parts at an interval that no test waits for.
+        struct Fixed;
+
+        impl Save for Fixed {
+            fn wants_parts(&self) -> bool {
+                true
+            }
+
+            fn part_interval(&self) -> Option<Duration> {
+                Some(Duration::from_secs(600))
+            }
+
+            fn whole(&mut self, _: &Recording, _: &[ExecutableRecording]) {}
+        }
+        let mut fixed = Fixed;
+        let description = RunDescription {
+            method: RecordMethod::Tracepoint,
+            command: Vec::new(),
+            attached: None,
+        };
+        let mut parts = Parts::new(&mut fixed, description);
+        let first = parts.next.unwrap();
+        for number in 1..4 {
+            parts.saved(Duration::from_millis(1));
+            assert_eq!(parts.next, Some(first + Duration::from_secs(600) * number));
+        }
     }
 }

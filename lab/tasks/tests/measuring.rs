@@ -99,7 +99,7 @@ fn other_documents_do_not_match() -> TestResult {
     let interval = json!({ "median": 1.0, "low": 0.5, "high": 1.5 });
     let good = json!({
         "callgate": "lab throughput", "version": 1, "workload": "redis", "setting": [],
-        "rounds": 3, "measures": [], "noisy": null, "interrupted": false,
+        "rounds": 3, "measures": [], "shares": [], "noisy": null, "interrupted": false,
         "comparisons": [{ "measure": "GET", "variant": "a", "over": "b", "ratio": interval }],
     });
     must_match(SCHEMA, &good);

@@ -1,9 +1,10 @@
-//! A running process, its threads, and what it executes, from `/proc`.
+//! A running process, its threads, its CPU time, and what it executes, from `/proc`. `unsafe` code: clocks of processes.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
+use std::time::Duration;
 use std::{fmt, fs};
 
 use callgate_linux::ThreadStatus;
@@ -58,6 +59,44 @@ impl RunningProcess {
         Ok(threads)
     }
 
+    /// Its process ID.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// The processes that it has started, and those that these have started, as far as they run.
+    ///
+    /// # Errors
+    /// If `/proc` cannot be read.
+    pub fn descendants(&self) -> io::Result<Vec<u32>> {
+        Ok(descendants(self.pid, &processes()?).split_off(1))
+    }
+
+    /// The CPU time so far of the process, of its descendants, and of descendants that have ended and were waited for.
+    ///
+    /// The time of those that run has nanoseconds, also if some of their threads have ended; that of others has the
+    /// kernel's clock ticks, usually 10 ms. The time of a descendant that its parent neither waits for nor outlives is
+    /// missing after its end.
+    ///
+    /// # Errors
+    /// If the process has ended, or `/proc` cannot be read.
+    pub fn cpu_time(&self) -> io::Result<Duration> {
+        let mut time = process_clock(self.pid)?;
+        let mut ticks = 0;
+        let of_children = |pid| Stat::of(pid).map_or(0, |stat| stat.ticks_of_children);
+        for pid in self.descendants()? {
+            // It may end meanwhile; its parent then has the time.
+            ticks += of_children(pid);
+            time += process_clock(pid).unwrap_or_default();
+        }
+        ticks += of_children(self.pid);
+        // SAFETY: takes an integer and touches no memory.
+        let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+        let per_second = u64::try_from(per_second).ok().filter(|rate| *rate > 0).unwrap_or(100);
+        let nanoseconds = u128::from(ticks) * 1_000_000_000 / u128::from(per_second);
+        Ok(time + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX)))
+    }
+
     /// The path of its executable, or its name if that cannot be read. The first word of its command line may be a title
     /// with arguments.
     pub(super) fn executable(&self) -> String {
@@ -80,6 +119,21 @@ impl fmt::Display for RunningProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "process {} ({})", self.pid, self.name)
     }
+}
+
+/// The CPU time of a process, with its threads that have ended.
+fn process_clock(pid: u32) -> io::Result<Duration> {
+    /// `CPUCLOCK_SCHED` of `include/linux/posix-timers_types.h`: user and system time, in nanoseconds.
+    const SCHEDULED: libc::clockid_t = 2;
+    let pid = i32::try_from(pid).map_err(|_| io::ErrorKind::NotFound)?;
+    // As clock_getcpuclockid(3) makes it.
+    let clock = (!pid << 3) | SCHEDULED;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for writes.
+    if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
 /// A process and its descendants, from pairs of a process and its parent.
@@ -114,6 +168,8 @@ const EXITING: u64 = 4;
 struct Stat {
     parent: u32,
     is_ending: bool,
+    /// The CPU time of children that have ended and were waited for, and of their descendants, in clock ticks.
+    ticks_of_children: u64,
     /// The processor that it ran on last.
     processor: Option<usize>,
 }
@@ -133,9 +189,13 @@ impl Stat {
         let parent = fields.next()?.parse().ok()?;
         let flags: u64 = fields.nth(4)?.parse().ok()?;
         let is_ending = matches!(state, "Z" | "X" | "x") || flags & EXITING != 0;
+        // Fields 16 and 17.
+        let ticks = |field: Option<&str>| field.and_then(|field| field.parse::<u64>().ok());
+        let user = ticks(fields.nth(6)).unwrap_or(0);
+        let ticks_of_children = user.saturating_add(ticks(fields.next()).unwrap_or(0));
         // Field 39.
-        let processor = fields.nth(29).and_then(|field| field.parse().ok());
-        Some(Stat { parent, is_ending, processor })
+        let processor = fields.nth(21).and_then(|field| field.parse().ok());
+        Some(Stat { parent, is_ending, ticks_of_children, processor })
     }
 }
 
@@ -245,11 +305,15 @@ mod tests {
     #[test]
     fn a_name_with_parentheses_does_not_look_like_a_field() {
         let stat = |text: &str| Stat::parse(text.as_bytes());
-        let expected = Stat { parent: 7, is_ending: false, processor: None };
+        let expected = Stat { parent: 7, is_ending: false, ticks_of_children: 0, processor: None };
         assert_eq!(stat("12 (a) R 1) S 7 12 12 0 -1 4194560 1 2\n"), Some(expected));
         let ending = Stat { is_ending: true, ..expected };
         assert_eq!(stat("12 (a) S 7 12 12 0 -1 4194564 1 2\n"), Some(ending));
         assert_eq!(stat("12 (a) Z 7 12 12 0 -1 4194560 1 2\n"), Some(ending));
+        let all = "12 (a) S 7 12 12 0 -1 4194560 1 2 3 4 50 60 70 8 20 0 1 0 9 10 11 12 13 14 15 16 17 18 19 20 21 22 \
+                   23 24 17 5 0";
+        let expected = Stat { ticks_of_children: 78, processor: Some(5), ..expected };
+        assert_eq!(stat(all), Some(expected));
         assert_eq!(stat("12 (a) S 7 12"), None);
         assert_eq!(stat(""), None);
     }
@@ -277,6 +341,34 @@ mod tests {
         let first = std::env::args_os().next().unwrap().into_vec();
         assert_eq!(String::from_utf8_lossy(&own), String::from_utf8_lossy(&first));
         assert_eq!(executed_path(u32::MAX), None);
+    }
+
+    #[test]
+    fn cpu_time_is_that_of_the_children_too() {
+        use std::io::Write as _;
+        /// A child that is waited for, and one that runs, each after a line; both take several clock ticks.
+        const SCRIPT: &str = "busy() { i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; }; \
+                              echo; read line; (busy); echo; read line; (busy; echo; read line); :";
+        let mut shell = std::process::Command::new("sh")
+            .args(["-c", SCRIPT])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let process = RunningProcess { pid: shell.id(), name: "sh".to_owned() };
+        let mut times = Vec::new();
+        let mut input = shell.stdin.take().unwrap();
+        for _ in 0..3 {
+            shell.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+            times.push(process.cpu_time().unwrap().as_secs_f64());
+            input.write_all(b"\n").unwrap();
+        }
+        drop(input);
+        shell.wait().unwrap();
+        let [start, ended, running] = times.as_slice() else { panic!("{times:?}") };
+        assert!(ended - start > 0.02, "of the child that was waited for: {times:?}");
+        assert!(running - ended > 0.02, "of the child that runs: {times:?}");
+        assert!(process.cpu_time().is_err());
     }
 
     #[test]

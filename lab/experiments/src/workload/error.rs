@@ -16,6 +16,7 @@ pub struct WorkloadError {
 #[derive(Debug)]
 enum Kind {
     Missing { workload: &'static str, programs: String, packages: String },
+    NoServer(&'static str),
     Place(String),
     NotStarted { run: Run, why: io::Error },
     Ended { run: Run, status: ExitStatus, said: String },
@@ -58,6 +59,10 @@ impl WorkloadError {
     ) -> WorkloadError {
         let (programs, packages) = (programs.join(", "), packages.join(" "));
         WorkloadError::new(Kind::Missing { workload, programs, packages })
+    }
+
+    pub(super) fn no_server(workload: &'static str) -> WorkloadError {
+        WorkloadError::new(Kind::NoServer(workload))
     }
 
     pub(super) fn place(why: &io::Error) -> WorkloadError {
@@ -118,6 +123,7 @@ impl WorkloadError {
                 "the filter may deny a syscall that the program needs; `callgate record` lists its syscalls"
                     .into()
             }
+            Kind::NoServer(_) => "redis, nginx, mariadb and postgres have one".into(),
             Kind::NotStarted { .. } => "the process limit may be reached, or the memory exhausted".into(),
             Kind::NotReady { .. } | Kind::Late { .. } => "try again on an idle machine".into(),
             _ => "it ran without a filter; test whether the program works on its own".into(),
@@ -130,6 +136,9 @@ impl fmt::Display for WorkloadError {
         match &self.kind {
             Kind::Missing { workload, programs, .. } => {
                 write!(f, "the workload {workload} needs {programs}")
+            }
+            Kind::NoServer(workload) => {
+                write!(f, "the workload {workload} has no server that could be observed")
             }
             Kind::Place(why) => write!(f, "cannot prepare a directory for the workload: {why}"),
             Kind::NotStarted { run, why } => {

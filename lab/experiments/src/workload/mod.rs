@@ -32,6 +32,6 @@ mod unittest;
 
 pub use definition::Workload;
 pub use error::WorkloadError;
-pub use report::{Gain, Report};
+pub use report::{Gain, Report, VariantShare};
 pub use results::{Measure, Measured, RunSample, Runs};
-pub use rounds::{Plan, Variant, run};
+pub use rounds::{Plan, Variant, observe, run};

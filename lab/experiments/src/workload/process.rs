@@ -85,6 +85,11 @@ impl Process {
         }
     }
 
+    /// Its process ID.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Its status, if it has ended.
     pub(super) fn status(&mut self) -> Option<ExitStatus> {
         // It is our child and nothing else waits for it, so this cannot fail.

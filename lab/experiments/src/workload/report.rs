@@ -21,8 +21,19 @@ pub struct Report<'a> {
     pub runs: &'a Runs,
     /// Pairs of indices of variants: the reference, and the variant that is compared with it.
     pub pairs: &'a [(usize, usize)],
+    /// The shares of CPU time that `callgate bench --pid` gives for variants, if it was asked.
+    pub shares: &'a [VariantShare],
     /// Why the requested precision was not reached, if so.
     pub noisy: Option<&'a str>,
+}
+
+/// What the filters of a variant take of the CPU time of the server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VariantShare {
+    /// The index of the variant.
+    pub variant: usize,
+    /// As `callgate bench --pid` computes it, in percent.
+    pub computed: Interval,
 }
 
 /// The ratio of a variant to its reference.
@@ -58,6 +69,19 @@ impl Report<'_> {
         })
     }
 
+    /// Each share that was computed, with the name of its variant and the share that was measured, in percent: the CPU time for a
+    /// request without a filter is less by that.
+    pub fn shares(&self) -> impl Iterator<Item = (&str, Interval, Interval)> {
+        let processor = self.runs.measures().len().checked_sub(1);
+        self.shares.iter().filter_map(move |share| {
+            let ratio = self.runs.ratio(share.variant, 0, processor?)?;
+            let percent = |ratio: f64| (1.0 - ratio) * 100.0;
+            let [median, low, high] = [ratio.median, ratio.high, ratio.low].map(percent);
+            let name = &self.plan.variants.get(share.variant)?.name;
+            Some((name.as_str(), share.computed, Interval { median, low, high }))
+        })
+    }
+
     /// The variants in a measure, each with its name and instructions; the noise comes last, without
     /// instructions.
     pub fn rows(&self, measure: usize) -> Vec<(&str, Option<usize>, Measured)> {
@@ -88,6 +112,19 @@ impl Report<'_> {
                 }
             });
         }));
+        if !self.shares.is_empty() {
+            sections.push(Section::new("shares", SHARES, |body| {
+                let titles = ["variant", "computed", "95 %", "measured", "95 %"];
+                body.table("", &titles, |table| {
+                    for (name, computed, measured) in self.shares() {
+                        let cells = [computed, measured]
+                            .map(|share| [format!("{:.2} %", share.median), share.bounds(2, "…")]);
+                        let name = std::iter::once(name.to_owned());
+                        row(table, &name.chain(cells.into_iter().flatten()).collect::<Vec<_>>());
+                    }
+                });
+            }));
+        }
         let warnings = warnings(self.noisy, self.runs.interrupted, printed);
         Page { title: self.title(), facts: self.setting.clone(), warnings, sections }.html()
     }
@@ -109,6 +146,9 @@ impl Report<'_> {
         });
     }
 }
+
+/// The title of the shares.
+pub(super) const SHARES: &str = "Share of the CPU time that the filters take";
 
 fn cells(ratio: Interval) -> [String; 2] {
     [format!("{:.3}", ratio.median), ratio.bounds(3, "…")]

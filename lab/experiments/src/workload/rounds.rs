@@ -5,12 +5,15 @@
 //! once.
 
 use std::ffi::OsStr;
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
+use std::process::{Child, Output};
 use std::time::{Duration, Instant};
 
+use callgate::Verdict;
 use callgate_bpf::random::Rng;
-use callgate_core::Program;
+use callgate_core::{Insn, Op, Program};
 
 use super::definition::Workload;
 use super::error::{Run, WorkloadError};
@@ -43,6 +46,12 @@ impl Variant {
     /// The variant without a filter.
     pub fn none() -> Variant {
         Variant { name: "no filter".to_owned(), programs: Vec::new() }
+    }
+
+    /// The variant with the smallest filter, which allows everything: what it costs is the price of having one at all.
+    pub fn empty() -> Variant {
+        let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)]);
+        Variant { name: "empty filter".to_owned(), programs: program.into_iter().collect() }
     }
 
     /// The number of instructions of all filters.
@@ -114,7 +123,30 @@ pub fn run(
     follow(&recipe, &place, plan, tell)
 }
 
-/// The same for a recipe.
+/// Runs a server under a variant once more, with requests of its client for this time, while another program observes it.
+/// `start` starts that program, with the process ID of the server. Returns how it ended, and what it printed.
+///
+/// # Errors
+/// If the workload has no server, those of [`run`], and those of `start`.
+pub fn observe(
+    workload: &Workload,
+    plan: &Plan,
+    variant: &Variant,
+    time: Duration,
+    start: &mut dyn FnMut(u32) -> io::Result<Child>,
+) -> Result<Output, WorkloadError> {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let tools = Tools::find(workload.name, workload.needs, OsStr::new(&search))?;
+    let place = Place::new().map_err(|why| WorkloadError::place(&why))?;
+    let recipe = (workload.recipe)(&tools, &place, &plan.load())?;
+    let family = Family::new();
+    let bench = Bench { recipe: &recipe, place: &place, plan, family: &family };
+    bench.prepare(&mut |_, _| {})?;
+    let server = recipe.server.as_ref().ok_or_else(|| WorkloadError::no_server(workload.name))?;
+    bench.observe(server, variant, time, start)
+}
+
+/// Like [`run`], for a recipe.
 pub(super) fn follow(
     recipe: &Recipe,
     place: &Place,
@@ -254,6 +286,47 @@ impl Bench<'_> {
         Ok(values)
     }
 
+    /// Runs a server with requests while another program observes it.
+    fn observe(
+        &self,
+        server: &Server,
+        variant: &Variant,
+        time: Duration,
+        start: &mut dyn FnMut(u32) -> io::Result<Child>,
+    ) -> Result<Output, WorkloadError> {
+        /// How long the observer may take after the requests.
+        const PATIENCE: Duration = Duration::from_secs(120);
+        let client = &self.recipe.client;
+        let limit = Duration::from_secs(self.plan.load().seconds() * 10 + 30);
+        let mut serving = self.serve(server, variant)?;
+        let run = |program: &str| Run {
+            program: program.to_owned(),
+            under: name_of(variant),
+            server: Some(server.step.name()),
+        };
+        let failed = |why| WorkloadError::not_started(run("the observer"), why);
+        let mut observer = Observer(Some(start(serving.id()).map_err(failed)?));
+        let begun = Instant::now();
+        while begun.elapsed() < time && !observer.has_ended().map_err(failed)? {
+            let around = self.around(self.plan.client_cpu, &[], "client.log");
+            let mut process = Process::start(client, run(&client.name()), around)?;
+            process.finish(limit, || serving.must_run())?;
+        }
+        while !observer.has_ended().map_err(failed)? {
+            if interrupt::is_requested() {
+                return Err(WorkloadError::interrupted());
+            }
+            if begun.elapsed() > time + PATIENCE {
+                let said = String::new();
+                return Err(WorkloadError::late(run("the observer"), time + PATIENCE, said));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        serving.stop(server.stop);
+        self.family.clear();
+        observer.output().map_err(failed)
+    }
+
     /// Starts a server and waits until it is ready.
     fn serve(&self, server: &Server, variant: &Variant) -> Result<Process, WorkloadError> {
         // A server that was killed may have left its socket, so that the next one would seem to be ready.
@@ -305,6 +378,29 @@ impl Bench<'_> {
         log: &'static str,
     ) -> Around<'a> {
         Around { place: self.place, cpu, programs, log }
+    }
+}
+
+/// A program that is killed when this is dropped, unless its output was read.
+struct Observer(Option<Child>);
+
+impl Observer {
+    fn has_ended(&mut self) -> io::Result<bool> {
+        self.0.as_mut().map_or(Ok(true), |child| Ok(child.try_wait()?.is_some()))
+    }
+
+    fn output(mut self) -> io::Result<Output> {
+        let child = self.0.take().ok_or(io::ErrorKind::NotFound)?;
+        child.wait_with_output()
+    }
+}
+
+impl Drop for Observer {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

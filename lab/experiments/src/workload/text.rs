@@ -9,7 +9,7 @@ use callgate_measure::stats::Interval;
 use callgate_measure::text::{HEADING, NAME, shortened};
 use callgate_requests::json::Json;
 
-use super::report::Report;
+use super::report::{Report, SHARES};
 use super::results::Runs;
 use super::rounds::Plan;
 
@@ -51,6 +51,24 @@ pub fn text(report: &Report<'_>) -> String {
             visible(gain.over)
         );
     }
+    if !report.shares.is_empty() {
+        let _ = writeln!(
+            text,
+            "\n{HEADING}{SHARES}{HEADING:#}\n  {:<NAME$} {:>9}  {:<18}{:>9}  95 % interval",
+            "percent", "computed", "95 % interval", "measured"
+        );
+    }
+    for (name, computed, measured) in report.shares() {
+        let _ = writeln!(
+            text,
+            "  {:<NAME$} {:>9.2}  {:<18}{:>9.2}  {}",
+            shortened(name),
+            computed.median,
+            computed.bounds(2, ".."),
+            measured.median,
+            measured.bounds(2, "..")
+        );
+    }
     text
 }
 
@@ -86,6 +104,13 @@ pub fn json(report: &Report<'_>) -> String {
             ("ratio", interval(gain.ratio)),
         ])
     });
+    let shares = report.shares().map(|(name, computed, measured)| {
+        Json::Object(vec![
+            ("variant", name.into()),
+            ("computed_percent", interval(computed)),
+            ("measured_percent", interval(measured)),
+        ])
+    });
     let value = Json::Object(vec![
         ("callgate", "lab throughput".into()),
         ("version", VERSION.into()),
@@ -94,6 +119,7 @@ pub fn json(report: &Report<'_>) -> String {
         ("rounds", runs.rounds().into()),
         ("measures", Json::array(measures)),
         ("comparisons", Json::array(gains)),
+        ("shares", Json::array(shares)),
         ("noisy", report.noisy.into()),
         ("interrupted", runs.interrupted.into()),
     ]);
@@ -118,4 +144,78 @@ pub fn sample_rows<'r>(
             ("unit", measure.unit.as_str().into()),
         ]
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::definition::Workload;
+    use super::super::report::VariantShare;
+    use super::super::results::Measure;
+    use super::super::rounds::Variant;
+    use super::*;
+
+    /// What is printed for rounds with these throughputs, of no filter, an empty one, and no filter again.
+    fn printed(rounds: &[[f64; 3]], shares: &[VariantShare]) -> (String, String) {
+        let plan = Plan {
+            variants: vec![Variant::none(), Variant::empty()],
+            run: Duration::from_secs(1),
+            load: None,
+            threads: None,
+            ready: Duration::from_secs(1),
+            min_rounds: 1,
+            max_rounds: 1,
+            time: Duration::from_secs(1),
+            precision: 0.0,
+            server_cpu: None,
+            client_cpu: None,
+            seed: 1,
+        };
+        let of = |variant: usize| vec![rounds.iter().map(|round| round[variant]).collect()];
+        let runs = Runs {
+            values: (0..3).map(of).collect(),
+            measures: vec![Measure { name: "all", unit: "requests/s of CPU time".to_owned() }],
+            rounds: rounds.len(),
+            interrupted: false,
+            elapsed: Duration::ZERO,
+        };
+        let report = Report {
+            workload: &Workload::ALL[0],
+            setting: Vec::new(),
+            plan: &plan,
+            runs: &runs,
+            pairs: &[(0, 1)],
+            shares,
+            noisy: None,
+        };
+        let html = report.page(&[]);
+        (text(&report), json(&report) + &html)
+    }
+
+    fn line<'t>(text: &'t str, start: &str) -> &'t str {
+        text.lines().find(|line| line.trim_start().starts_with(start)).unwrap_or_default()
+    }
+
+    #[test]
+    fn after_one_round_no_interval_is_known() {
+        let (text, others) = printed(&[[1000.0, 1067.0, 1000.0]], &[]);
+        assert!(line(&text, "empty filter").ends_with("1.067  unknown"), "{text}");
+        assert!(line(&text, "no filter again").ends_with("1.000  unknown"), "{text}");
+        assert!(line(&text, "1.067 times").contains("(unknown)"), "{text}");
+        assert!(others.contains("<td>unknown</td>") && !others.contains("1.067…"), "{others}");
+        assert!(others.contains("\"low\": null"), "{others}");
+        let (text, _) = printed(&[[1000.0, 1067.0, 1000.0], [1000.0, 1060.0, 1000.0]], &[]);
+        assert!(!text.contains("unknown"), "{text}");
+    }
+
+    #[test]
+    fn computed_shares_are_beside_measured_ones() {
+        let computed = Interval { median: 4.5, low: 4.0, high: 5.0 };
+        let shares = [VariantShare { variant: 1, computed }];
+        let rounds = [[1000.0, 950.0, 1000.0]; 8];
+        let (text, _) = printed(&rounds, &shares);
+        let last: Vec<&str> = text.lines().last().unwrap().split_whitespace().collect();
+        assert_eq!(last.join(" "), "empty filter 4.50 4.00 .. 5.00 5.00 5.00 .. 5.00");
+    }
 }

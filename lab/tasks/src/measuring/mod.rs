@@ -5,6 +5,7 @@ mod experiment;
 mod options;
 mod output;
 mod policy;
+mod share;
 mod sources;
 mod throughput;
 

@@ -31,6 +31,8 @@ pub(super) struct Options {
     libseccomp: Option<PathBuf>,
     pub(super) load: Option<String>,
     pub(super) threads: Option<u32>,
+    /// Whether the share of CPU time is computed as well.
+    pub(super) share: bool,
 }
 
 impl Options {
@@ -51,6 +53,7 @@ impl Options {
             libseccomp: None,
             load: None,
             threads: None,
+            share: false,
         };
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
@@ -89,6 +92,7 @@ impl Options {
                 }
                 "--weights" => options.weights = Some(value()?.into()),
                 "--libseccomp" => options.libseccomp = Some(value()?.into()),
+                "--share" => options.share = true,
                 "--load" => options.load = Some(value()?),
                 "--threads" => {
                     options.threads = Some(number(name, &value()?, 1..=64)? as u32);

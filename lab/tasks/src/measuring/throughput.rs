@@ -10,13 +10,14 @@ use callgate_tasks::files::write;
 
 use super::options::Options;
 use super::output::{origin, print};
+use super::share::shares;
 use super::sources::{Content, Source};
 
 pub(crate) const HELP: &str = "\
 usage: cargo lab throughput [NAME [SOURCE]...] [OPTION]...
 
-Runs a real server and its client without a filter, with a reference, and with Callgate's program;
-verdicts are unchanged. The reference of a profile is the list that the libseccomp.so.2 of this
+Runs a real server and its client without a filter, with an empty filter (a single ret ALLOW), with a
+reference, and with Callgate's program; verdicts are unchanged. The reference of a profile is the list that the libseccomp.so.2 of this
 machine makes of its rules, that of a program is the program itself. The server is restarted for
 each run, as user nobody if this runs as root. Without NAME, lists the servers. Ctrl-C stops and
 reports what was measured so far.
@@ -27,6 +28,9 @@ A SOURCE is container-default (the default), a profile (.json, .yaml) or a progr
   --load LOAD      of mariadb: ps (rows by key), ro, rw, wo, update-index, update-non-index or
                    insert (default: ps)
   --threads N      the number of connections of mariadb (default 4)
+  --share          also record the server under each filter, let `callgate bench --pid` compute the
+                   share of its CPU time that the filter takes, and print it beside the measured one
+                   (root, x86-64, half a minute for each filter)
   --time SECONDS   the maximum time (default 120, or 30 with --quick)
   --quick          measure for a fraction of the time
   --cpu N|any      the processor of the server (default: the last)
@@ -40,6 +44,7 @@ A SOURCE is container-default (the default), a profile (.json, .yaml) or a progr
 examples:
   cargo lab throughput redis
   cargo lab throughput nginx profile.json --html report.html
+  cargo lab throughput redis docs/by-descriptor.json --share
 ";
 
 /// The default time in seconds, and with --quick.
@@ -66,7 +71,7 @@ const LIBSECCOMP: &str = ", libseccomp";
 const READY: Duration = Duration::from_secs(30);
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let options = Options::parse(arguments, &["--load", "--threads"])?;
+    let options = Options::parse(arguments, &["--load", "--threads", "--share"])?;
     let Some((name, sources)) = options.words.split_first() else { return print(&list()) };
     let workload = Workload::ALL.iter().find(|one| one.name() == name).ok_or_else(|| {
         format!("unknown server {name:?}; `cargo lab throughput` lists the servers")
@@ -96,6 +101,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         client_cpu,
         seed: options.seed,
     };
+    callgate_measure::on_ctrl_c();
+    let shares = if options.share { shares(workload, &plan)? } else { Vec::new() };
     let runs = take(workload, &plan)?;
     let noisy = noisy(&plan, &runs);
     let mut report = Report {
@@ -104,6 +111,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         plan: &plan,
         runs: &runs,
         pairs: &variants.pairs,
+        shares: &shares,
         noisy: noisy.as_deref(),
     };
     print(&match options.json {
@@ -155,13 +163,13 @@ struct Variants {
     pairs: Vec<(usize, usize)>,
 }
 
-/// No filter, and for each source the reference and Callgate's program.
+/// No filter, an empty one, and for each source the reference and Callgate's program.
 fn variants(sources: &[String], libseccomp: &Libseccomp) -> Result<Variants> {
     let sources = match sources {
         [] => vec![Source::built_in()?],
         given => given.iter().map(|source| Source::read(source)).collect::<Result<_>>()?,
     };
-    let mut variants = Variants { all: vec![Variant::none()], pairs: Vec::new() };
+    let mut variants = Variants { all: vec![Variant::none(), Variant::empty()], pairs: Vec::new() };
     for source in sources {
         let name = &source.name;
         let (reference, own) = match &source.content {
@@ -195,7 +203,6 @@ fn processors(options: &Options) -> (Option<usize>, Option<usize>) {
 }
 
 fn take(workload: &Workload, plan: &Plan) -> Result<Runs> {
-    callgate_measure::on_ctrl_c();
     eprintln!("measuring {}", workload.name());
     workload::run(workload, plan, &mut |_, _| {}).map_err(|error| match error.is_interrupted() {
         true => {

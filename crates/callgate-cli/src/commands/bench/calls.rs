@@ -191,7 +191,11 @@ pub(super) fn recorded(file: &Path, strict: bool) -> Result<Vec<(MeasurableSysca
     Ok(calls)
 }
 
-fn with_recorded_args(call: MeasurableSyscall, stats: &SyscallStats) -> MeasurableSyscall {
+/// The syscall with each argument that always had the same value, unless it could then have an effect.
+pub(super) fn with_recorded_args(
+    call: MeasurableSyscall,
+    stats: &SyscallStats,
+) -> MeasurableSyscall {
     let mut chosen = call;
     for (slot, values) in stats.args().iter().enumerate().filter(|(slot, _)| stats.is_known(*slot))
     {

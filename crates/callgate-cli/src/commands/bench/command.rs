@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::{engines, filters, listing, options};
+use super::{engines, filters, listing, options, process};
 use crate::report::Result;
 
 /// Measure what filters cost
@@ -29,5 +29,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8> {
     if args.list_calls {
         return listing::print_syscalls(args.format);
     }
-    filters::compare(args)
+    match args.pid {
+        Some(pid) => process::measure_process(pid, args),
+        None => filters::compare(args),
+    }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use callgate_measure::report::{self as results, Report, Shown};
-use callgate_measure::{Body, Plan, Samples, Subject, measure, page, setting};
+use callgate_measure::{Body, Mean, Plan, Samples, Subject, measure, page, setting};
 
 use super::calls;
 use super::options::FiltersArgs;
@@ -78,7 +78,20 @@ fn measure_sources(args: &FiltersArgs) -> Result<Measured> {
         .collect();
     let bodies: Vec<Body> = calls.syscalls.iter().copied().map(Body::from).collect();
     let mean = calls.mean(&subjects, &bodies)?;
-    let plan = Plan {
+    let plan = plan(args, subjects, bodies, mean);
+    let samples = take(&plan, &shown)?;
+    let title = if args.cold().is_some() { "cost of filters, cold" } else { "cost of filters" };
+    Ok(Measured { title, plan, samples, bodies: shown })
+}
+
+/// What the options say about how long and how precisely to measure.
+pub(super) fn plan(
+    args: &FiltersArgs,
+    subjects: Vec<Subject>,
+    bodies: Vec<Body>,
+    mean: Option<Mean>,
+) -> Plan {
+    Plan {
         subjects,
         bodies,
         mean,
@@ -95,10 +108,7 @@ fn measure_sources(args: &FiltersArgs) -> Result<Measured> {
         ),
         precision: args.precision() / 100.0,
         seed: args.seed,
-    };
-    let samples = take(&plan, &shown)?;
-    let title = if args.cold().is_some() { "cost of filters, cold" } else { "cost of filters" };
-    Ok(Measured { title, plan, samples, bodies: shown })
+    }
 }
 
 fn subjects(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<Subject>> {
@@ -144,17 +154,21 @@ fn bar(share: f64) -> String {
     format!("measuring [{:<WIDTH$}] {:3.0} %", "#".repeat(full.min(WIDTH)), share * 100.0)
 }
 
-impl Measured {
-    /// Why the precision was not reached.
-    fn noisy(&self, args: &FiltersArgs, sections: &[results::Section]) -> Option<String> {
-        match self.samples.rounds() {
-            few if few < LEAST_ROUNDS => {
-                Some(format!("{few} rounds are too few for confidence intervals"))
-            }
-            _ => results::noisy(sections, args.precision() / 100.0, |row| row >= BASELINES),
+/// Why the precision was not reached.
+pub(super) fn noisy(
+    args: &FiltersArgs,
+    samples: &Samples,
+    sections: &[results::Section],
+) -> Option<String> {
+    match samples.rounds() {
+        few if few < LEAST_ROUNDS => {
+            Some(format!("{few} rounds are too few for confidence intervals"))
         }
+        _ => results::noisy(sections, args.precision() / 100.0, |row| row >= BASELINES),
     }
+}
 
+impl Measured {
     fn report(&self, args: &FiltersArgs) -> Report {
         let Measured { plan, samples, bodies, .. } = self;
         let sections = results::sections(plan, samples, bodies);
@@ -163,7 +177,7 @@ impl Measured {
         Report {
             title: self.title.to_owned(),
             setting,
-            noisy: self.noisy(args, &sections),
+            noisy: noisy(args, samples, &sections),
             sections,
             aggregates: results::aggregates(plan, samples, BASELINES),
             interrupted: samples.interrupted,

@@ -6,6 +6,7 @@ mod engines;
 mod filters;
 mod listing;
 mod options;
+mod process;
 mod report;
 mod samples;
 mod selection;

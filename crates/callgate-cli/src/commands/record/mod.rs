@@ -25,5 +25,6 @@ mod write;
 pub(crate) use args::{MethodArg, RecordArgs};
 pub(crate) use command::RecordedCommand;
 pub(crate) use run::run;
+pub(crate) use time::parse_time;
 pub(crate) use warnings::warn_about;
 pub(crate) use words::RecordedWords;

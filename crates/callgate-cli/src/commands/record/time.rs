@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Parses `30s`, `5m`, `1h`, `500ms`; a number without a unit has seconds.
-pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let milliseconds: Option<u64> = match unit {

@@ -195,6 +195,32 @@ fn what_leaves_its_group_is_ended_too() {
 }
 
 #[test]
+fn an_observer_runs_beside_requests_to_a_server_under_the_filter() {
+    let _alone = alone();
+    let place = Place::new().unwrap();
+    let recipe = recipe(&place, SERVER, "echo asked >> asked; sleep 0.05; echo rate: 1");
+    let (family, plan) = (Family::new(), plan(Variant::none()));
+    let bench = Bench { recipe: &recipe, place: &place, plan: &plan, family: &family };
+    bench.prepare(&mut |_, _| {}).unwrap();
+    fs::remove_file(place.join("asked")).unwrap_or_default();
+    // It ends after the second request.
+    let script = "while [ $(cat asked 2>/dev/null | wc -l) -lt 2 ]; do sleep 0.01; done
+        grep ^Seccomp: /proc/$0/status; exit 3";
+    let mut start = |pid: u32| {
+        let mut observer = std::process::Command::new("sh");
+        observer.args(["-c", script, &pid.to_string()]).current_dir(place.path());
+        observer.stdout(std::process::Stdio::piped()).spawn()
+    };
+    let server = recipe.server.as_ref().unwrap();
+    let variant = no_directories(Verdict::errno(1));
+    let time = Duration::from_secs(60);
+    let begun = Instant::now();
+    let output = bench.observe(server, &variant, time, &mut start).unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(3), &b"Seccomp:\t2\n"[..]));
+    assert!(begun.elapsed() < time, "the requests end with it");
+}
+
+#[test]
 fn a_client_that_does_not_end_is_killed() {
     let _alone = alone();
     let place = Place::new().unwrap();
