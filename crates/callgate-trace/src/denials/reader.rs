@@ -222,7 +222,7 @@ impl<'a> DenialReader<'a> {
         // Most lines of an audit log have the field of a syscall.
         let may_be_denial = self.markers.is_in(bytes)
             || self.marks.is_in(bytes)
-            || self.words.is_in(bytes) && self.record.find(bytes).is_none();
+            || self.record.find(bytes).is_none() && self.words.is_in(bytes);
         if !(may_be_lost || may_be_denial) {
             return;
         }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::ValueHint;
 
 use crate::options::{DenialFormat, SourceOptions};
+use crate::report::Failure;
 
 /// Show which rule of a filter decides about a syscall
 #[derive(Debug, clap::Args)]
@@ -89,4 +90,11 @@ pub(crate) struct WhyArgs {
 
     #[command(flatten)]
     pub(super) reading: SourceOptions,
+}
+
+/// The error for a filter alone.
+pub(super) fn missing_call() -> Failure {
+    Failure::new("missing syscall or log").help(
+        "callgate why SOURCE SYSCALL [ARG]…, or callgate why --from LOG; see `callgate why -h`",
+    )
 }

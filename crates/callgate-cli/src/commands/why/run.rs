@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
 use super::answer::Answer;
-use super::args::WhyArgs;
+use super::args::{WhyArgs, missing_call};
 use super::change::advise;
 use super::log::Log;
 use super::patch_file::write_patch;
@@ -86,13 +86,6 @@ fn question(args: &WhyArgs) -> Result<Question<'_>> {
         (None, _) if stdin().is_terminal() => Err(missing_call()),
         (None, _) => Ok(Question::Log(None, Log::At(Place::Stdin))),
     }
-}
-
-/// The error for a filter alone.
-pub(super) fn missing_call() -> Failure {
-    Failure::new("missing syscall or log").help(
-        "callgate why SOURCE SYSCALL [ARG]…, or callgate why --from LOG; see `callgate why -h`",
-    )
 }
 
 /// Whether words are a line of a log and not a syscall, which may have its arguments in parentheses.

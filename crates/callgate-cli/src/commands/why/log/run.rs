@@ -3,9 +3,8 @@
 use callgate::Arch;
 use callgate_trace::denials::{DenialLog, DenialReader, Evidence, LoggedCall};
 
-use super::super::args::WhyArgs;
+use super::super::args::{WhyArgs, missing_call};
 use super::super::patch_file::write_patch;
-use super::super::run::missing_call;
 use super::alone::Failures;
 use super::explained::{combine, explain};
 use super::groups::{Groups, given_arch};
