@@ -226,7 +226,7 @@ mod tests {
             ("bench engines -s x.json --time 1", "bench engines x.json --time 1"),
             ("bench -s x.json -s y.json", "bench x.json y.json"),
             ("test -s x.json -- cmd -s y", "test x.json -- cmd -s y"),
-            ("fuzz --kernel -s x.json", "fuzz x.json --kernel"),
+            ("fuzz --kernel -s x.json", "fuzz --kernel x.json"),
             ("lint -s - x.json", "lint - x.json"),
             ("subset a.json -s b.json", "subset a.json b.json"),
             ("merge a.json -s b.json --stats c.json", "merge a.json b.json --stats c.json"),

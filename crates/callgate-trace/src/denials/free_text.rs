@@ -1,10 +1,14 @@
 //! Reports of denials in words of their own: the syscall and the architecture of a line that has no known form.
 //!
 //! What is found stands behind a word for a syscall (`syscall=165`, `system call number 0xa5`, `"syscallName": "mount"`), directly
-//! before it (`the clone3 syscall`), or is a name by itself (`__NR_mount`, `SYS_mount`, `mount(2)`). The line must say that
-//! something was denied, or have the two fields of an audit record, and nothing that speaks of loading a filter. A line in
-//! which two syscalls or two architectures are found tells neither. `logs/markers.rs` says which lines may not pass as "no denial"
-//! even so.
+//! before it (`the clone3 syscall`), or is a name by itself (`__NR_mount`, `SYS_mount`). The line must say that a seccomp filter, or
+//! something that words it alike, denied a syscall, or have the two fields of an audit record. Whatever makes it doubtful that it
+//! does, or which syscall it means, ends in no answer: a negation, a question, a line about rules or about what a program
+//! does next, other names of syscalls, a count, source code. `logs/markers.rs` says which lines may not pass as "no denial" even
+//! so.
+//!
+//! A log has lines that others chose, such as names of users and addresses of pages. So only markers, which such
+//! lines rarely have, let a line of a log be read this way; without one, it must be given by itself ([`Trust`]).
 
 use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::name_in_constant;
@@ -16,14 +20,14 @@ use crate::recording::SyscallId;
 /// The maximum length of a line in bytes: longer ones are not sentences.
 const MAX_LINE: usize = 4096;
 
-/// What a line says that reports a denial, in lower case.
-const SIGNS: [&str; 16] = [
-    "seccomp",
-    "sigsys",
+/// What a line says about who denied something, in lower case.
+const FILTERS: [&str; 3] = ["seccomp", "sigsys", "ad system call"];
+
+/// What was done to a syscall, in lower case.
+const DENIALS: [&str; 15] = [
     "denied",
     "blocked",
     "disallowed",
-    "not allowed",
     "forbidden",
     "prohibited",
     "violation",
@@ -31,30 +35,74 @@ const SIGNS: [&str; 16] = [
     "rejected",
     "prevented",
     "not permitted",
-    "eperm",
-    "ad system call",
     "ad syscall",
+    "ad system call",
+    "sigsys",
+    "trapped",
+    "illegal",
 ];
 
-/// What a line says that is about a filter itself, what it allows or does not know, in lower case.
-const OF_FILTERS: [&str; 17] = [
+/// What is directly before a word for a syscall, or behind its value, in a line that does not say who denied it.
+const ADJACENT: [&str; 10] = [
+    "denied",
+    "blocked",
+    "disallowed",
+    "forbidden",
+    "prohibited",
+    "illegal",
+    "bad",
+    "unauthorized",
+    "unauthorised",
+    "rejected",
+];
+
+/// What a line says that is no report of a denial, or of another one, in lower case.
+const DOUBTS: [&str; 45] = [
     "rule",
     "adding",
+    "to add",
     "loading",
     "loaded",
+    "libseccomp",
     "unknown syscall",
     "unknown system call",
     "unrecognized",
-    "unsupported",
-    "not supported",
+    "supported",
     "not implemented",
     "ignor",
-    "allowed",
-    "allowing",
-    "allowlist",
-    "whitelist",
-    "denylist",
-    "blacklist",
+    "allow",
+    "list",
+    "polic",
+    "process\"",
+    "processing",
+    "handling",
+    "emulat",
+    "config",
+    "needs ",
+    "requires",
+    "not blocked",
+    "not denied",
+    "not killed",
+    "n't ",
+    "no syscall",
+    "no system call",
+    "never",
+    "expected",
+    "should",
+    "would",
+    "will be",
+    "is now",
+    "disabled",
+    "succeeded",
+    "fall",
+    "retry",
+    "instead",
+    "last good",
+    "after ",
+    "eacces",
+    "permission denied",
+    "blocked in",
+    "capsicum",
 ];
 
 /// What a line found: the syscall, and whether it does not name the architecture.
@@ -63,19 +111,28 @@ pub(super) struct Reported {
     pub(super) is_arch_assumed: bool,
 }
 
+/// What is known about a line besides its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// It has a marker of a denial.
+    Marked,
+    /// It was given by itself, as a report of a denial.
+    Given,
+}
+
 /// A line as a report; `arch` is the architecture of one that does not name it. `None` if it does not name a syscall.
-pub(super) fn report(line: &str, arch: Arch) -> Option<Result<Reported, String>> {
+pub(super) fn report(line: &str, arch: Arch, trust: Trust) -> Option<Result<Reported, String>> {
     if line.len() > MAX_LINE {
         return None;
     }
     let words = words(line);
     let found = Machine::find(&words);
-    if !is_denial(line, &found) {
+    let named = named(&words);
+    if named.is_empty() || !is_denial(line, &words, &found, trust) {
         return None;
     }
-    let named = named(&words);
-    if named.is_empty() {
-        return None;
+    if has_another_name(&words, &named) {
+        return Some(Err("several syscalls in one line".to_owned()));
     }
     let is_arch_assumed = matches!(found, Machine::Missing);
     let ids: Result<Vec<SyscallId>, String> = match found {
@@ -96,15 +153,59 @@ pub(super) fn report(line: &str, arch: Arch) -> Option<Result<Reported, String>>
 }
 
 /// Whether a line reports a denial.
-fn is_denial(line: &str, machine: &Machine<'_>) -> bool {
+fn is_denial(line: &str, words: &[Word<'_>], machine: &Machine<'_>, trust: Trust) -> bool {
     let text = line.to_ascii_lowercase().replace("disallowed", "denied");
     let text = text.replace("not allowed", "denied");
+    let has = |texts: &[&str]| texts.iter().any(|one| text.contains(one));
+    // Source code, comments in it, items of lists and questions.
+    let start = text.trim_start();
+    let is_other = ["//", "/*", "* ", "- ", "#", "ok "].iter().any(|one| start.starts_with(one))
+        || text.trim_end().ends_with(['?', ';', '{'])
+        || has(&["syscall(", "/*", "://", "\" http/"]);
     // An audit record that was copied from its middle on. Records of syscalls that were executed have a result.
     let is_record = matches!(machine, Machine::Token(_))
+        && text.contains("arch=")
         && text.contains("syscall=")
-        && !["success=", "exit="].iter().any(|field| text.contains(field));
-    let has = |texts: &[&str]| texts.iter().any(|one| text.contains(one));
-    (is_record || has(&SIGNS)) && !has(&OF_FILTERS)
+        && !has(&["success=", "exit="])
+        && trust == Trust::Given;
+    let says_who = has(&FILTERS) && has(&DENIALS) || trust == Trust::Marked;
+    (is_record || says_who || is_adjacent(words)) && !is_other && !has(&DOUBTS)
+}
+
+/// Whether what was done to a syscall is directly before the word for it, or behind its value: `blocked syscall: mount`, `syscall mount
+/// was blocked`, `system call 165 is not allowed`.
+fn is_adjacent(words: &[Word<'_>]) -> bool {
+    let plain = |at: usize| words.get(at).map(Word::plain).unwrap_or_default();
+    let is_denied = |at: usize| {
+        words.get(at).is_some_and(|word| joins(word.before))
+            && (ADJACENT.contains(&plain(at).as_str())
+                || plain(at) == "not" && ["allowed", "permitted"].contains(&plain(at + 1).as_str()))
+    };
+    (0..words.len()).any(|at| {
+        let start = match (plain(at).as_str(), at.checked_sub(1)) {
+            ("syscall", _) => at,
+            ("call", Some(before)) if plain(before) == "system" => before,
+            _ => return false,
+        };
+        let value = value_behind(words, at).map_or(at, |(value, _)| value);
+        let is_verb = ["was", "is"].contains(&plain(value + 1).as_str());
+        start.checked_sub(1).is_some_and(is_denied)
+            || is_denied(value + if is_verb { 2 } else { 1 })
+    })
+}
+
+/// Whether a line has names of other syscalls than those that were found. Of names that are words of English as well, it
+/// does not matter which is meant.
+fn has_another_name(words: &[Word<'_>], named: &[Named<'_>]) -> bool {
+    let is_found = |name: &str| named.contains(&Named::Name(name));
+    let mut others =
+        words.iter().map(|word| constant(word.text).unwrap_or(word.text)).filter(|name| {
+            let is_name = Arch::ALL.iter().any(|arch| arch.number(name).is_some());
+            is_name && !["seccomp", "syscall"].contains(name) && !is_found(name)
+        });
+    let numbers_only = named.iter().all(|one| matches!(one, Named::Number(_)));
+    // The name of the number may stand elsewhere in the line.
+    if numbers_only { others.clone().count() > 1 } else { others.next().is_some() }
 }
 
 /// A word of letters, digits and underscores.
@@ -174,7 +275,7 @@ fn joins(between: &str) -> bool {
 }
 
 /// A syscall as a line names it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Named<'l> {
     Name(&'l str),
     Number(u32),
@@ -189,7 +290,7 @@ impl<'l> Named<'l> {
             Some(nr) => {
                 let next = word.after.trim_start();
                 let unit = next.split(|c: char| !c.is_ascii_alphanumeric()).next();
-                let is_count = unit.is_some_and(|unit| UNITS.contains(&unit));
+                let is_count = unit.is_some_and(|unit| UNITS.contains(&unit) || unit == "of");
                 let has_fraction = word.after.starts_with(['.', ','])
                     && word
                         .after
@@ -286,7 +387,7 @@ fn named<'l>(words: &[Word<'l>]) -> Vec<Named<'l>> {
                 found.extend(value);
                 found.extend(value.and_then(|value| value.again(words, at)));
             }
-        } else if constant(word.text).is_some() || word.after.starts_with("(2)") {
+        } else if constant(word.text).is_some() {
             found.extend(Named::name(word.text));
         }
     }
@@ -353,7 +454,7 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> Option<Result<(String, bool), String>> {
-        let found = report(line, Arch::X86_64)?;
+        let found = report(line, Arch::X86_64, Trust::Given)?;
         Some(found.map(|Reported { syscall, is_arch_assumed }| {
             let name = syscall.name().unwrap_or("?");
             (format!("{} {name}", syscall.arch), is_arch_assumed)
@@ -372,14 +473,19 @@ mod tests {
             ("SIGSYS in system call number 0xa5", "x86_64 mount", true),
             ("seccomp: syscall 434 not permitted on arch aarch64", "aarch64 pidfd_open", false),
             ("seccomp killed app: system call mount, arm64", "aarch64 mount", false),
-            ("denied {\"syscallName\": \"mount\", \"syscallID\": 165}", "x86_64 mount", true),
-            ("denied \"syscallName\"=\"mount\" \"arch\"=\"arm64\"", "aarch64 mount", false),
-            ("sandbox: call to __NR_mount prevented", "x86_64 mount", true),
-            ("call to mount(2) denied by policy", "x86_64 mount", true),
+            (
+                "seccomp denied {\"syscallName\": \"mount\", \"syscallID\": 165}",
+                "x86_64 mount",
+                true,
+            ),
+            ("seccomp denied \"syscallName\"=\"mount\" \"arch\"=\"arm64\"", "aarch64 mount", false),
+            ("seccomp: call to __NR_mount prevented", "x86_64 mount", true),
             ("seccomp violation: sysno 165 (AUDIT_ARCH_X86_64)", "x86_64 mount", false),
-            ("blocked: syscall #165, arch: 3221225534", "x86_64 mount", false),
+            ("blocked syscall #165, arch: 3221225534", "x86_64 mount", false),
             ("Disallowed syscall: mount", "x86_64 mount", true),
             ("syscall mount is not allowed in this sandbox", "x86_64 mount", true),
+            ("system call mount was blocked", "x86_64 mount", true),
+            ("Illegal system call: 165", "x86_64 mount", true),
             ("[seccomp] bad syscall (165) at 0x7f0012", "x86_64 mount", true),
         ] {
             let found = read(line).unwrap_or_else(|| panic!("{line}")).unwrap();
@@ -408,19 +514,51 @@ mod tests {
             "bad syscall. 5 processes were killed",
             "seccomp denied a syscall after 1.5 s",
             "killed: syscall 1.5 s ago",
+            "system call 5 of 10 was blocked",
+            // Negations, questions, expectations, other things that block.
+            "syscall mount not blocked: seccomp is disabled",
+            "No syscall was blocked by seccomp: syscall mount",
+            "Why is syscall 59 blocked by seccomp?",
+            "ok 3 - syscall mount was blocked by seccomp as expected",
+            "INFO: task sh blocked in syscall futex for 120 s",
+            "the read(2) call blocked for 5 s",
+            "policy updated: syscall ptrace is now blocked by seccomp",
+            // Errors that any file gives.
+            "{ Error: EACCES: permission denied, open '/etc/shadow' errno: -13, syscall: 'open' }",
+            "Operation not permitted (syscall=connect)",
+            // Runtimes that speak of their filters, and what others chose.
+            "Processing \"reject_force_umount  # comment to deny syscall umount2\"",
+            "Handling \"mknod\" syscall with seccomp notify, which was blocked",
+            "(Sandbox) failed to add open syscall, received libseccomp error -1: denied",
+            "1.2.3.4 - - \"GET /blocked?syscall=165 HTTP/1.1\" 403 12",
+            "syscall(SYS_mount, 0); /* blocked by seccomp */",
+            "// seccomp: syscall mount is blocked",
         ] {
             assert!(read(line).is_none(), "{line}");
         }
     }
 
     #[test]
+    fn lines_of_logs_need_a_marker() {
+        let of_log = |line| report(line, Arch::X86_64, Trust::Marked);
+        assert!(of_log("seccomp violation: syscall 165").is_some_and(|found| found.is_ok()));
+        // An audit record has another form there.
+        assert!(of_log("GET /?arch=c000003e&syscall=165&seccomp=://x").is_none());
+    }
+
+    #[test]
     fn what_is_ambiguous_or_unknown_is_refused() {
         for (line, why) in [
-            ("denied: syscall mount and syscall umount2", "several syscalls in one line"),
-            ("denied: syscall mount (number 166)", "several syscalls in one line"),
-            ("denied on amd64 and arm64: syscall mount", "several architectures in one line"),
-            ("denied: arch=weird syscall=mount", "unknown architecture \"weird\""),
-            ("denied on arm64: syscall mkdir", "aarch64 has no syscall \"mkdir\""),
+            ("seccomp denied: syscall mount and syscall umount2", "several syscalls in one line"),
+            ("seccomp denied: syscall mount (number 166)", "several syscalls in one line"),
+            ("seccomp: blocked clone3, then the clone syscall", "several syscalls in one line"),
+            ("SIGSYS in mount, before: syscall read", "several syscalls in one line"),
+            (
+                "seccomp denied on amd64 and arm64: syscall mount",
+                "several architectures in one line",
+            ),
+            ("seccomp denied: arch=weird syscall=mount", "unknown architecture \"weird\""),
+            ("seccomp denied on arm64: syscall mkdir", "aarch64 has no syscall \"mkdir\""),
         ] {
             assert_eq!(read(line).and_then(Result::err).as_deref(), Some(why), "{line}");
         }
@@ -428,9 +566,9 @@ mod tests {
 
     #[test]
     fn long_lines_and_odd_characters_are_no_problem() {
-        let long = format!("denied: syscall 165 {}", "x".repeat(MAX_LINE));
+        let long = format!("seccomp denied: syscall 165 {}", "x".repeat(MAX_LINE));
         assert!(read(&long).is_none());
-        assert!(read("denied — syscall „mount“ → ü").is_none_or(|found| found.is_ok()));
+        assert!(read("seccomp denied — syscall „mount“ → ü").is_none_or(|found| found.is_ok()));
         assert!(read("syscall=").is_none() && read("denied syscall").is_none());
     }
 }

@@ -22,9 +22,6 @@ use crate::logs::strace::{LogLine, LoggedSyscall, SyscallLog};
 /// Every line that is read contains one of these or a marker, except those of strace.
 const MARKS: [&str; 4] = ["SECCOMP", "1326", "_syscall", WITHOUT_TYPE];
 
-/// Every other line that reports a denial in words of its own contains one of these.
-const WORDS: [&str; 5] = ["yscall", "ystem call", "__NR_", "SYS_", "(2)"];
-
 /// Which arguments of a call matter, a bit for each; `None` if the call is not a denial of the filter.
 type Relevant<'a> = dyn FnMut(&LoggedCall) -> Option<u8> + 'a;
 
@@ -48,8 +45,7 @@ pub struct DenialReader<'a> {
     pieces: Pieces,
     marks: AnyOf,
     markers: AnyOf,
-    words: AnyOf,
-    record: Finder<'static>,
+    is_given: bool,
     syscalls: SyscallLog,
     deaths: Deaths,
     signals: PendingSignals,
@@ -76,8 +72,7 @@ impl<'a> DenialReader<'a> {
             pieces: Pieces::default(),
             marks: AnyOf::new(&MARKS),
             markers: stems(),
-            words: AnyOf::new(&WORDS),
-            record: Finder::new("audit("),
+            is_given: false,
             syscalls: SyscallLog::new(arch),
             deaths: Deaths::default(),
             signals: PendingSignals::default(),
@@ -89,6 +84,12 @@ impl<'a> DenialReader<'a> {
             lost_records: LostRecords::default(),
             log: DenialLog::default(),
         }
+    }
+
+    /// The text is not a log, but what somebody gives as a report of a denial: lines in words of their own are read, too.
+    #[must_use]
+    pub fn given(self) -> DenialReader<'a> {
+        DenialReader { is_given: true, ..self }
     }
 
     /// Adds a piece of the text.
@@ -219,10 +220,7 @@ impl<'a> DenialReader<'a> {
         }
         let bytes = text.as_bytes();
         let may_be_lost = self.lost_records.may_be_in(bytes);
-        // Most lines of an audit log have the field of a syscall.
-        let may_be_denial = self.markers.is_in(bytes)
-            || self.marks.is_in(bytes)
-            || self.record.find(bytes).is_none() && self.words.is_in(bytes);
+        let may_be_denial = self.is_given || self.markers.is_in(bytes) || self.marks.is_in(bytes);
         if !(may_be_lost || may_be_denial) {
             return;
         }
@@ -255,7 +253,7 @@ impl<'a> DenialReader<'a> {
                 Some(Err(why)) => Parsed::Unread(why),
                 None => match go_traceback::header(text, number) {
                     Some(traceback) => Parsed::Dump(Dump::Go(traceback)),
-                    None => report::report(text, self.arch),
+                    None => report::report(text, self.arch, self.is_given),
                 },
             },
         };

@@ -4,14 +4,14 @@ use callgate_bpf::SyscallTable;
 use callgate_core::Arch;
 use callgate_formats::diagnostics::quote::shorten;
 
-use super::free_text;
+use super::free_text::{self, Trust};
 use super::line::{self, Parsed};
 use super::model::LoggedCall;
 use crate::logs::markers::{Marker, Reported, reported};
 use crate::recording::SyscallId;
 
-/// A line as a report; `arch` is the architecture of one that does not name it.
-pub(super) fn report(line: &str, arch: Arch) -> Parsed<'_> {
+/// A line as a report; `arch` is the architecture of one that does not name it. A line that is given by itself may have any form.
+pub(super) fn report(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
     const BEFORE: [&str; 4] = [
         "bad syscall (",
         "blocked syscall: ",
@@ -25,7 +25,7 @@ pub(super) fn report(line: &str, arch: Arch) -> Parsed<'_> {
     let found = BEFORE.iter().find_map(|before| number_after(line, before, arch));
     match found.or_else(|| firefox(line, arch)).or_else(|| chromium(line, arch)) {
         Some(found) => parsed(found, args(line), true),
-        None => marked(line, arch),
+        None => marked(line, arch, is_given),
     }
 }
 
@@ -40,17 +40,20 @@ fn parsed(found: Found, args: [Option<u64>; 6], is_arch_assumed: bool) -> Parsed
 }
 
 /// A line without a known form.
-fn marked(line: &str, arch: Arch) -> Parsed<'_> {
+fn marked(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
     let marker = reported(line);
-    if marker.is_none_or(Marker::names_syscall) {
-        match free_text::report(line, arch) {
-            Some(Ok(free_text::Reported { syscall, is_arch_assumed })) => {
-                return parsed(Ok(syscall), [None; 6], is_arch_assumed);
-            }
-            // Without a marker, it may be about something else.
-            Some(Err(why)) if marker.is_some() => return Parsed::Unread(why),
-            _ => {}
+    let trust = match marker {
+        _ if is_given => Some(Trust::Given),
+        Some(Marker { reported: Reported::Denial, .. }) => Some(Trust::Marked),
+        _ => None,
+    };
+    let trust = trust.filter(|_| marker.is_none_or(Marker::names_syscall));
+    match trust.and_then(|trust| free_text::report(line, arch, trust)) {
+        Some(Ok(free_text::Reported { syscall, is_arch_assumed })) => {
+            return parsed(Ok(syscall), [None; 6], is_arch_assumed);
         }
+        Some(Err(why)) => return Parsed::Unread(why),
+        None => {}
     }
     match marker {
         Some(Marker { reported: Reported::Denial, why, .. }) => Parsed::Unread(why.to_owned()),

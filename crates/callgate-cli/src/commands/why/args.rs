@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use callgate_bpf::syscalls;
 use clap::ValueHint;
 
 use crate::options::{DenialFormat, SourceOptions};
@@ -26,8 +27,8 @@ an absolute name, apply the patch with `patch -d / -p1`.
 With --from, the syscalls are those that a log says were denied: audit records
 (auditd, dmesg, the journal as text or JSON), reports of SIGSYS (strace, gdb,
 minijail, Firecracker, Chromium, Firefox, OpenSSH, Tor, Android), and lines of
-strace with the errno that the filter returns; and any other line that says that
-something was denied and names the syscall. Each distinct denial is shown with
+strace with the errno that the filter returns; in quotes, any line that says
+that a filter denied something and names it. Each distinct denial is shown with
 its count, the programs, the rule and the patch; one patch for all follows.
 Without a SOURCE, it is shown what each syscall is for. --from is not needed for
 a line of a log in quotes, nor for a log alone.
@@ -92,9 +93,15 @@ pub(crate) struct WhyArgs {
     pub(super) reading: SourceOptions,
 }
 
-/// The error for a filter alone.
-pub(super) fn missing_call() -> Failure {
-    Failure::new("missing syscall or log").help(
-        "callgate why SOURCE SYSCALL [ARG]…, or callgate why --from LOG; see `callgate why -h`",
-    )
+/// The error for a word alone that is neither a log nor a line of one.
+pub(super) fn missing_call(word: Option<&str>) -> Failure {
+    let is_call = |word: &str| word.parse::<u32>().is_ok() || syscalls::is_known_name(word);
+    match word.filter(|word| is_call(word)) {
+        Some(word) => Failure::new("missing filter").help(format!(
+            "callgate why SOURCE {word}, such as callgate why container-default {word}"
+        )),
+        None => Failure::new("missing syscall or log").help(
+            "callgate why SOURCE SYSCALL [ARG]…, or callgate why --from LOG; see `callgate why -h`",
+        ),
+    }
 }

@@ -16,7 +16,7 @@ use callgate::SeccompData;
 use crate::called::{called, given_count};
 use crate::options::Format;
 use crate::output;
-use crate::report::{Failure, Result};
+use crate::report::{Failure, Result, muted};
 use crate::source::{Filter, Place, Source};
 
 pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
@@ -77,15 +77,28 @@ fn question(args: &WhyArgs) -> Result<Question<'_>> {
             let (path, line) = (Path::new(source), source.to_str());
             match line.filter(|line| is_line(line) && !path.exists()) {
                 Some(line) => Ok(Question::Log(None, Log::Lines(line))),
-                None if source == "-" || path.is_file() => {
-                    Ok(Question::Log(None, Log::Perhaps(Place::of_path(path))))
+                None if source == "-" => Ok(Question::Log(None, Log::At(Place::Stdin))),
+                None if is_missing_file(path) || path.is_file() && !is_filter(source, args) => {
+                    Ok(Question::Log(None, Log::At(Place::of_path(path))))
                 }
-                None => Err(missing_call()),
+                None => Err(missing_call(line)),
             }
         }
-        (None, _) if stdin().is_terminal() => Err(missing_call()),
+        (None, _) if stdin().is_terminal() => Err(missing_call(None)),
         (None, _) => Ok(Question::Log(None, Log::At(Place::Stdin))),
     }
+}
+
+/// Whether a word can only be the name of a file, which does not exist.
+fn is_missing_file(path: &Path) -> bool {
+    let is_of_log = path.extension().is_some_and(|suffix| suffix == "log" || suffix == "txt");
+    !path.exists() && (is_of_log || path.components().count() > 1)
+}
+
+/// Whether a file is a filter and not a log.
+fn is_filter(source: &OsString, args: &WhyArgs) -> bool {
+    let read = || Source::parse(source)?.load()?.read(&args.reading);
+    muted(read).is_ok()
 }
 
 /// Whether words are a line of a log and not a syscall, which may have its arguments in parentheses.
@@ -94,7 +107,7 @@ fn is_line(words: &str) -> bool {
         let name = words.split('(').next().unwrap_or_default();
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };
-    words.contains([' ', '=']) && !is_call
+    (words.contains([' ', '=']) || words.starts_with('{')) && !is_call
 }
 
 /// The arguments of a syscall that are given on the command line.

@@ -3,7 +3,7 @@
 use callgate::Arch;
 use callgate_trace::denials::{DenialLog, DenialReader, Evidence, LoggedCall};
 
-use super::super::args::{WhyArgs, missing_call};
+use super::super::args::WhyArgs;
 use super::super::patch_file::write_patch;
 use super::alone::Failures;
 use super::explained::{combine, explain};
@@ -20,8 +20,6 @@ use crate::text::counted;
 /// A text with denials.
 pub(in super::super) enum Log<'a> {
     At(Place),
-    /// A file that was not said to be a log.
-    Perhaps(Place),
     /// Lines that are an argument themselves.
     Lines(&'a str),
 }
@@ -30,7 +28,7 @@ impl Log<'_> {
     /// The name in messages.
     fn name(&self) -> String {
         match self {
-            Log::At(place) | Log::Perhaps(place) => place.name(),
+            Log::At(place) => place.name(),
             Log::Lines(_) => "these words".to_owned(),
         }
     }
@@ -41,8 +39,11 @@ impl Log<'_> {
         relevant: impl FnMut(&LoggedCall) -> Option<u8>,
     ) -> Result<DenialLog> {
         let mut reader = DenialReader::new(arch, relevant);
+        if matches!(self, Log::Lines(_)) {
+            reader = reader.given();
+        }
         match self {
-            Log::At(place) | Log::Perhaps(place) => {
+            Log::At(place) => {
                 place.read_pieces(|piece| reader.push(piece))?;
             }
             // Without its end, a line is taken for a truncated one.
@@ -143,12 +144,8 @@ pub(in super::super) fn run_alone(
         }
         Some(u8::MAX)
     };
-    let is_perhaps = matches!(log, Log::Perhaps(_));
     let log = log.read(arch, relevant)?;
-    check_recognized(&name, &log).map_err(|failure| match is_perhaps && log.lines > 0 {
-        true => missing_call(),
-        false => failure,
-    })?;
+    check_recognized(&name, &log)?;
     let usual = usual(&log.denials, options)?;
     output::print(&match format {
         Format::Json => {
