@@ -47,6 +47,7 @@ fn likeness(extension: Option<&str>, text: &[u8]) -> Likeness {
         Some("kafel") => Likeness::Extension,
         Some("policy") => Likeness::RestOfExtension,
         _ if is_policy(text) => Likeness::Text,
+        _ if is_nearly_policy(text) => Likeness::Rest,
         _ => Likeness::None,
     }
 }
@@ -64,6 +65,24 @@ pub(crate) fn options(input: &Input<'_>, reading: &Reading) -> ReadOptions {
         statements: reading.statements,
         ..ReadOptions::for_arches(reading.each_arch())
     }
+}
+
+/// Whether a text is a policy but for the name of its first action, which the reader then corrects: `ALOW { read } DEFAULT KILL`.
+fn is_nearly_policy(text: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(text) else { return false };
+    let text = text.trim_start();
+    let end = text.find(|c: char| !c.is_ascii_alphabetic() && c != '_').unwrap_or(text.len());
+    let (word, rest) = text.split_at(end);
+    let number = |rest: &str| -> Option<usize> {
+        let inside = rest.strip_prefix('(')?.split(')').next()?;
+        inside.bytes().all(|byte| byte.is_ascii_alphanumeric()).then_some(inside.len() + 2)
+    };
+    let rest = rest.get(number(rest).unwrap_or(0)..).unwrap_or_default();
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    !word.is_empty()
+        && rest.trim_start().starts_with('{')
+        && !text.contains(';')
+        && words.any(|word| word.eq_ignore_ascii_case("default"))
 }
 
 /// Whether a text begins as a policy: after comments and directives, with a keyword and what may follow it.
@@ -95,6 +114,30 @@ pub(super) fn is_policy(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_action_may_be_misspelled() {
+        for policy in [
+            "ALOW { read } DEFAULT KILL",
+            "allow { read } default kill",
+            " DENY(1){read} DEFAULT ALLOW",
+        ] {
+            assert!(is_nearly_policy(policy.as_bytes()), "{policy}");
+            assert_eq!(likeness(None, policy.as_bytes()), Likeness::Rest);
+        }
+        for text in [
+            "",
+            "{}",
+            "enum { A }",
+            "x { default: 1; }",
+            "{ 0x20, 0, 0, 0 }",
+            "allow read default",
+            "ret (",
+            "\u{fc} {",
+        ] {
+            assert!(!is_nearly_policy(text.as_bytes()), "{text}");
+        }
+    }
 
     #[test]
     fn policies_begin_with_a_keyword() {

@@ -207,7 +207,10 @@ impl InstallError {
             }
             InstallErrorKind::NoNewPrivs { why } => texts(
                 &format!("no_new_privs cannot be set: {}", sys::error_text(why)),
-                "use Linux 3.5 or later",
+                &match why.raw_os_error() {
+                    Some(libc::EINVAL) => "use Linux 3.5 or later".to_owned(),
+                    _ => sandbox("prctl(2)"),
+                },
             ),
             InstallErrorKind::Privileges { no_new_privs: false, .. } => texts(
                 "the kernel requires no_new_privs, or CAP_SYS_ADMIN in the user namespace",
