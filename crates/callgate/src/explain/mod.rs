@@ -13,6 +13,7 @@ pub use callgate_codegen::query::{ArgPart, Clause, ValueCondition, ValueSet, arg
 pub use explanation::{ArchExplanation, Explanation, Group, Outcome};
 pub use permission::Permission;
 pub use read::explain;
+#[cfg(feature = "sources")]
 pub(crate) use read::outcome;
 pub use text::{
     Listed, Mark, Order, Paint, Part, RulePlaces, TextOptions, always, lines, listed, names_of,

@@ -38,6 +38,7 @@ pub fn explain(store: &Store, filter: Func, arches: &[Arch]) -> Explanation {
 }
 
 /// What a function of the arguments does on this architecture.
+#[cfg(feature = "sources")]
 pub(crate) fn outcome(store: &Store, func: Func, arch: Arch) -> Outcome {
     let mut outcome = Outcomes { store, arches: &[], memo: HashMap::default() }.outcome(func);
     if !arch.has_wide_registers() {
