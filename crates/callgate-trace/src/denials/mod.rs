@@ -43,4 +43,6 @@ pub use model::{
 pub use reader::DenialReader;
 
 #[cfg(test)]
+mod go_tests;
+#[cfg(test)]
 mod tests;

@@ -306,7 +306,7 @@ impl<'a> DenialReader<'a> {
         match (dump.syscall(self.arch), &dump) {
             (Ok((syscall, is_arch_assumed)), _) => {
                 // The kernel may have written a record of it, too.
-                if !self.signals.explains_end(line, |other| other == syscall) {
+                if !self.signals.has_record(line, syscall) {
                     let call = LoggedCall::denied(syscall);
                     self.denial(line, Found { is_arch_assumed, ..Found::of(call) });
                 }

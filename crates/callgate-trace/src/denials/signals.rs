@@ -100,6 +100,16 @@ impl PendingSignals {
         })
     }
 
+    /// Whether a record of the kernel, which names a process, is about the same syscall as a dump, and no other dump.
+    pub(super) fn has_record(&mut self, line: u64, syscall: SyscallId) -> bool {
+        self.records.retain(|record| record.line + WINDOW >= line);
+        self.records.iter_mut().any(|record| {
+            record.process.is_some()
+                && record.syscall == Some(syscall)
+                && record.explains((Reported::End, ""), "")
+        })
+    }
+
     fn is_explained(&mut self, line: u64, kind: Kind, text: &str) -> bool {
         self.records.retain(|record| record.line + WINDOW >= line);
         // A report of the same process first: it leaves the others for other processes.

@@ -22,7 +22,7 @@ Two filters, in any form, are compared with each other as they are: rules are
 evaluated, programs interpreted, and the instructions of both are covered; of
 rules, those of an unoptimized program. Nothing is compiled or proved, so this
 also works where a filter is too complex for `callgate diff`. If nothing
-differs, that is no proof.
+differs, this is not a proof.
 
 --kernel without a version also runs the programs in the running kernel, in a
 child process: every value that a program returns is replaced by an errno, so no

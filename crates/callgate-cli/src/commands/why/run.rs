@@ -22,7 +22,13 @@ use crate::source::{Filter, Place, Source};
 pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
     let reading = args.reading.with_statements();
     let (source, call) = match question(args)? {
-        Question::Log(None, log) => return log::run_alone(args, &log, &reading),
+        Question::Log(None, log) => {
+            let answer = log::run_alone(args, &log, &reading);
+            // A filter alone is no log, and the syscall is missing.
+            let is_filter = || args.source.as_ref().is_some_and(|source| is_filter(source, args));
+            return answer
+                .or_else(|error| if is_filter() { Err(missing_call(None)) } else { Err(error) });
+        }
         Question::Log(Some(source), log) => {
             return log::run(args, Source::parse(source)?.load()?, &log, &reading);
         }
@@ -78,7 +84,7 @@ fn question(args: &WhyArgs) -> Result<Question<'_>> {
             match line.filter(|line| is_line(line) && !path.exists()) {
                 Some(line) => Ok(Question::Log(None, Log::Lines(line))),
                 None if source == "-" => Ok(Question::Log(None, Log::At(Place::Stdin))),
-                None if is_missing_file(path) || path.is_file() && !is_filter(source, args) => {
+                None if is_missing_file(path) || path.is_file() => {
                     Ok(Question::Log(None, Log::At(Place::of_path(path))))
                 }
                 None => Err(missing_call(line)),
