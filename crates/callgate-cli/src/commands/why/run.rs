@@ -26,8 +26,7 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
             let answer = log::run_alone(args, &log, &reading);
             // A filter alone is no log, and the syscall is missing.
             let is_filter = || args.source.as_ref().is_some_and(|source| is_filter(source, args));
-            return answer
-                .or_else(|error| if is_filter() { Err(missing_call(None)) } else { Err(error) });
+            return answer.map_err(|error| if is_filter() { missing_call(None) } else { error });
         }
         Question::Log(Some(source), log) => {
             return log::run(args, Source::parse(source)?.load()?, &log, &reading);
