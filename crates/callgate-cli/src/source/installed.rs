@@ -111,7 +111,7 @@ fn specific_first(name: &str) -> Vec<String> {
     let stem = stem.split_once('@').map_or(stem, |(prefix, _)| prefix);
     let dashes = stem.match_indices('-').map(|(at, _)| at).collect::<Vec<usize>>();
     let prefixes = dashes.into_iter().rev().filter_map(|at| stem.get(..=at));
-    // A prefix that is the name itself is no other name.
+    // A name that ends with a dash has itself as a prefix.
     names.extend(prefixes.map(|prefix| format!("{prefix}.{kind}")).filter(|one| one != name));
     names
 }

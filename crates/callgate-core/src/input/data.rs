@@ -104,7 +104,7 @@ pub struct Word(u8);
 impl Word {
     /// The number of words of `struct seccomp_data`, and the maximum of all structures.
     pub const COUNT: usize = 16;
-    /// The number of words of a packet: as many as the variables of a diagram are enough for. No structure has so many, so
+    /// The number of words of a packet, which take all variables of a diagram. Structures have fewer words, so
     /// filters with [variables](crate::template) have comparisons there.
     pub(crate) const MOST: usize = 24;
     /// The `AUDIT_ARCH_*` token.

@@ -56,7 +56,7 @@ const ADJACENT: [&str; 10] = [
     "rejected",
 ];
 
-/// What a line says that is no report of a denial, or of another one, in lower case.
+/// Words of lines that do not report this denial, in lower case.
 const DOUBTS: [&str; 45] = [
     "rule",
     "adding",
