@@ -1,4 +1,5 @@
-//! Workflows use actions of others by the hash of a commit, with its version as comment: a tag can be moved.
+//! Workflows use actions of others by the hash of a commit, with its version as comment, and images by their digest: a tag can be
+//! moved.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 use callgate_tasks::Result;
 use callgate_tasks::files::read;
 
-/// Actions that are not pinned, as messages.
+/// Actions and images that are not pinned, as messages.
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let mut errors = Vec::new();
     for file in workflows(&root.join(".github"))? {
@@ -17,6 +18,12 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
                 errors.push(format!(
                     "{name}:{}: {action} is not pinned; name the hash of a commit, and its version behind it: \
                      OWNER/ACTION@0123…cdef # v1.2.3",
+                    number + 1
+                ));
+            }
+            if let Some(image) = image(line).filter(|image| !has_digest(image)) {
+                errors.push(format!(
+                    "{name}:{}: the image {image} is not pinned; name its digest: NAME:TAG@sha256:0123…cdef",
                     number + 1
                 ));
             }
@@ -49,15 +56,27 @@ fn action(line: &str) -> Option<&str> {
     Some(line.strip_prefix("uses:")?.trim())
 }
 
+/// The image in which a job or a service runs; another job may have the name `image`.
+fn image(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let name = line.strip_prefix("image:").or_else(|| line.strip_prefix("container:"))?.trim();
+    (!name.is_empty()).then_some(name)
+}
+
+fn has_digest(image: &str) -> bool {
+    image.split_once("@sha256:").is_some_and(|(_, digest)| is_hash(digest, 64))
+}
+
+fn is_hash(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// Whether it is an action of this repository, or one with a hash and a version.
 fn is_pinned(action: &str) -> bool {
     if action.starts_with("./") {
         return true;
     }
     let Some((name, version)) = action.split_once(" # ") else { return false };
-    let is_hash = |text: &str, digits: usize| {
-        text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    };
     let (_, revision) = name.trim_end().rsplit_once('@').unwrap_or_default();
     let is_fixed = match name.starts_with("docker://") {
         true => revision.strip_prefix("sha256:").is_some_and(|hash| is_hash(hash, 64)),
@@ -76,6 +95,15 @@ mod tests {
         assert_eq!(action("    uses: ./.github/actions/crates"), Some("./.github/actions/crates"));
         assert_eq!(action("      # uses: a/b@c"), None);
         assert_eq!(action("      - run: uses: x"), None);
+    }
+
+    #[test]
+    fn images_are_pinned_by_their_digest() {
+        assert_eq!(image("      image: rust:1"), Some("rust:1"));
+        assert_eq!(image("    container: rust:1"), Some("rust:1"));
+        assert_eq!(image("    container:"), None);
+        assert!(has_digest(&format!("rust:1@sha256:{}", "0f".repeat(32))));
+        assert!(!has_digest("rust:1") && !has_digest("rust:1@sha256:0f"));
     }
 
     #[test]
