@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A Variable is a value of a policy that is known only when the process starts, such as $fd in Kafel.
@@ -74,6 +75,11 @@ func CompileTemplate(source Source, options ...Option) (*Template, error) {
 
 // Instantiate is the program for these values, one for each variable. It does not compile again.
 func (t *Template) Instantiate(values map[string]uint64) (*Program, error) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !slices.ContainsFunc(t.Variables, func(one Variable) bool { return one.Name == name }) {
+			return nil, failure("the policy has no variable %q; %s", name, named(t.Variables))
+		}
+	}
 	given := make([]uint64, len(t.Variables))
 	for at, variable := range t.Variables {
 		value, found := values[variable.Name]
@@ -84,11 +90,6 @@ func (t *Template) Instantiate(values map[string]uint64) (*Program, error) {
 			return nil, failure("%#x does not fit into the variable %q, which has %d bits", value, variable.Name, variable.Bits)
 		}
 		given[at] = value
-	}
-	for name := range values {
-		if !slices.ContainsFunc(t.Variables, func(one Variable) bool { return one.Name == name }) {
-			return nil, failure("the policy has no variable %q", name)
-		}
 	}
 	program := t.program
 	program.Instructions = slices.Clone(program.Instructions)
@@ -104,4 +105,16 @@ func (t *Template) Instantiate(values map[string]uint64) (*Program, error) {
 	}
 	program.Warnings = slices.Clone(t.Warnings)
 	return &program, nil
+}
+
+// named says which variables there are.
+func named(variables []Variable) string {
+	if len(variables) == 0 {
+		return "it has none"
+	}
+	names := make([]string, len(variables))
+	for at, variable := range variables {
+		names[at] = strconv.Quote(variable.Name)
+	}
+	return "it has " + strings.Join(names, ", ")
 }

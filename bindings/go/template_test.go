@@ -68,6 +68,7 @@ func TestBadValues(t *testing.T) {
 	for name, values := range map[string]map[string]uint64{
 		`"limit" has no value`:     {"log": 1, "prot": 3},
 		`no variable "lgo"`:        {"log": 1, "limit": 2, "prot": 3, "lgo": 4},
+		`no variable "log2"`:       {"log2": 1},
 		`0x100000000 does not fit`: {"log": 1 << 32, "limit": 2, "prot": 3},
 	} {
 		var failed *Error

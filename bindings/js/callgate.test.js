@@ -176,6 +176,7 @@ test("values are those of the variables", () => {
   for (const [values, message] of [
     [{ log: 1, prot: 3 }, /"limit" has no value/],
     [{ ...good, lgo: 1 }, /no variable "lgo"/],
+    [{ lgo: 1 }, /no variable "lgo"\n  help: its variables are log, limit, prot/],
     [{ ...good, log: 2 ** 32 }, /does not fit/],
     [{ ...good, limit: 1n << 64n }, /does not fit/],
     [{ ...good, limit: 2 ** 53 }, /bigint/],

@@ -166,12 +166,16 @@ export class Template {
 
   /** The program for these values, one for each variable. It is not compiled again. */
   instantiate(values) {
+    const names = this.variables.map(({ name }) => name);
+    for (const name of Object.keys(values)) {
+      if (!names.includes(name)) {
+        throw badValue(`the policy has no variable "${name}"`, names.length === 0 ? "" : `its variables are ${names.join(", ")}`);
+      }
+    }
     const given = this.variables.map(({ name, bits }) => {
       if (!Object.hasOwn(values, name)) throw badValue(`the variable "${name}" has no value`);
       return fitting(name, bits, values[name]);
     });
-    const unknown = Object.keys(values).find((name) => this.variables.every((one) => one.name !== name));
-    if (unknown !== undefined) throw badValue(`the policy has no variable "${unknown}"`);
     const program = this.#program.program.map((instruction) => [...instruction]);
     for (const { insn, variable, half, addend, complement } of this.#patches) {
       const sum = given[variable] + BigInt(addend);

@@ -1,6 +1,7 @@
 """The types of the package, and of its examples, are complete."""
 
 import os
+import pydoc
 import subprocess
 import sys
 import unittest
@@ -33,3 +34,10 @@ class Types(unittest.TestCase):
         for name in callgate.__all__:
             if name != "SourceLike":
                 self.assertTrue(getattr(callgate, name).__doc__, name)
+
+    def test_the_help_of_options_says_what_each_is(self):
+        for options in (callgate.SourceOptions, callgate.CompileOptions, callgate.InstallOptions):
+            described = pydoc.getdoc(options)
+            for name in options.__annotations__:
+                inherited = options is callgate.CompileOptions and name in callgate.SourceOptions.__annotations__
+                self.assertTrue(inherited or f"\n{name}: " in described, f"{options.__name__}.{name}")

@@ -8,54 +8,58 @@ __all__ = ["CompileAndInstallOptions", "CompileOptions", "InstallOptions", "Sour
 
 
 class SourceOptions(TypedDict, total=False):
-    """How a source is read."""
+    """How a source is read.
+
+    name: the name in messages. Without a format, its extension helps to recognize it.
+    format: a name such as docker or kafel, as before the colon of a source of the command, or bpftext. Without it, the
+        content decides.
+    arches: the architectures, such as x86_64 or SCMP_ARCH_X86_64. The default is those of the source that the machine
+        supports.
+    machine: the architecture of the machine for which filters are compiled; the default is this machine.
+    kernel: the kernel version for conditions of a profile, such as "6.12"; the default is the running kernel.
+    caps: the capabilities for conditions of a profile. docker (the default), all, none, or a list such as
+        CAP_CHOWN,CAP_KILL.
+    enosys_above: whether syscalls newer than all that a profile names fail with ENOSYS: on, runc-1.1 or off.
+    systemd: the version of systemd for units, such as "257".
+    part: the part of a text with several: the name of a resource of Kubernetes, or the thread of a document of Firecracker.
+    files: the files that a policy includes, or base profiles, by the names that the source uses.
+    strict: whether unknown names of syscalls are errors instead of warnings.
+    endian: the byte order of a program, little or big.
+    define: macros with which C as text is read: "NAME=VALUE", or "NAME" for 1.
+    undefine: macros that are not defined when C as text is read.
+    set: the values of variables.
+    """
 
     name: str
-    """The name in messages. Without a format, its extension helps to recognize it."""
     format: str
-    """A name such as docker or kafel, as before the colon of a source of the command, or bpftext.
-    Without it, the content decides."""
     arches: Sequence[str]
-    """The architectures, such as x86_64 or SCMP_ARCH_X86_64.
-    The default is those of the source that the machine supports."""
     machine: str
-    """The architecture of the machine for which filters are compiled; the default is this machine."""
     kernel: str
-    """The kernel version for conditions of a profile, such as "6.12"; the default is the running kernel."""
     caps: str
-    """The capabilities for conditions of a profile.
-    docker (the default), all, none, or a list such as CAP_CHOWN,CAP_KILL."""
     enosys_above: str
-    """Whether syscalls newer than all that a profile names fail with ENOSYS: on, runc-1.1 or off."""
     systemd: str
-    """The version of systemd for units, such as "257"."""
     part: str
-    """The part of a text with several: the name of a resource of Kubernetes, or the thread of a document of Firecracker."""
     files: Mapping[str, Union[str, bytes]]
-    """The files that a policy includes, or base profiles, by the names that the source uses."""
     strict: bool
-    """Whether unknown names of syscalls are errors instead of warnings."""
     endian: str
-    """The byte order of a program, little or big."""
     define: Sequence[str]
-    """Macros with which C as text is read: "NAME=VALUE", or "NAME" for 1."""
     undefine: Sequence[str]
-    """Macros that are not defined when C as text is read."""
     set: Mapping[str, Union[int, str]]
-    """The values of variables."""
 
 
 class CompileOptions(SourceOptions, total=False):
-    """How a source is read, and how it is compiled."""
+    """How a source is read, and how it is compiled.
+
+    model: the cost model of the kernel: cached (Linux 5.11 and later, the default) or uncached.
+    optimize: speed (the fewest executed instructions, the default) or size (the shortest program).
+    instructions: all (the default), or basic: those that libseccomp's simulator executes.
+    weights: how often syscalls occur: a name and a count per line, a recording, or a table of strace -c.
+    """
 
     model: str
-    """The cost model of the kernel: cached (Linux 5.11 and later, the default) or uncached."""
     optimize: str
-    """speed (the fewest executed instructions, the default) or size (the shortest program)."""
     instructions: str
-    """all (the default), or basic: those that libseccomp's simulator executes."""
     weights: str
-    """How often syscalls occur: a name and a count per line, a recording, or a table of strace -c."""
 
 
 class InstallOptions(TypedDict, total=False):
@@ -63,20 +67,21 @@ class InstallOptions(TypedDict, total=False):
 
     `tsync` and `no_new_privs` are True if they are not given. The other flags are then those of the source; an option that is
     given wins over the source.
+
+    tsync: whether all threads of the process get the filter, or none if one has a filter of its own. Otherwise, only the
+        calling thread and what it starts afterwards have the filter.
+    no_new_privs: whether no_new_privs is set first. Without it, which needs CAP_SYS_ADMIN, programs that the process starts
+        may gain privileges, such as those of sudo.
+    log: whether the kernel logs every verdict but ALLOW.
+    spec_allow: whether the mitigation for Speculative Store Bypass stays disabled.
+    wait_killable: whether only fatal signals interrupt a syscall that the listener has received (Linux 5.19).
     """
 
     tsync: bool
-    """Whether all threads of the process get the filter, or none if one has a filter of its own. Otherwise, only the calling
-    thread and what it starts afterwards have the filter."""
     no_new_privs: bool
-    """Whether no_new_privs is set first. Without it, which needs CAP_SYS_ADMIN, programs that the process starts may gain
-    privileges, such as those of sudo."""
     log: bool
-    """Whether the kernel logs every verdict but ALLOW."""
     spec_allow: bool
-    """Whether the mitigation for Speculative Store Bypass stays disabled."""
     wait_killable: bool
-    """Whether only fatal signals interrupt a syscall that the listener has received (Linux 5.19)."""
 
 
 class CompileAndInstallOptions(CompileOptions, InstallOptions, total=False):

@@ -170,6 +170,11 @@ impl Place {
 
     pub(crate) fn unreadable(&self, error: &io::Error) -> Failure {
         match error.kind() {
+            io::ErrorKind::NotFound if self.name().contains('{') => {
+                Failure::about(self.name(), "no such file").help(
+                    "a text is not read from the command line: give the name of its file, or - and the text on standard input",
+                )
+            }
             io::ErrorKind::NotFound => Failure::about(self.name(), "no such file")
                 .help("give the name of a file that exists, or - for standard input"),
             io::ErrorKind::IsADirectory => Failure::about(self.name(), "this is a directory")

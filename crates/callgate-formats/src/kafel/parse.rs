@@ -348,7 +348,14 @@ impl<'a, 'i> Parser<'a, 'i> {
         let actions = KEYWORDS.iter().filter(|(_, keyword)| action(*keyword).is_some());
         let others = ["POLICY", "USE", "DEFAULT"];
         let known: Vec<&str> = actions.map(|(word, _)| *word).chain(others).collect();
-        self.unexpected(token, "an action such as ALLOW, or USE, POLICY or DEFAULT", &known)
+        let wanted = "an action such as ALLOW, or USE, POLICY or DEFAULT";
+        let mut mistake = self.unexpected(token, wanted, &known);
+        if mistake.help.is_empty() && token.kind == TokenKind::Name {
+            mistake.help = "the actions are ALLOW, LOG, ERRNO(n), KILL_PROCESS, KILL_THREAD, TRAP(n), TRACE(n) and \
+                            USER_NOTIF"
+                .to_owned();
+        }
+        mistake
     }
 
     /// The error for a token that is not what must stand there.

@@ -8,6 +8,8 @@ use crate::kafel::support::errors;
 const POLICIES: &str = r##"
 POLICY p { ALOW { read } }
     1:12: expected an action such as ALLOW, or USE, POLICY or DEFAULT, but found `ALOW` (did you mean `ALLOW`?)
+NOTIFY { read } DEFAULT ALLOW
+    1:1: expected an action such as ALLOW, or USE, POLICY or DEFAULT, but found `NOTIFY` (the actions are ALLOW, LOG, ERRNO(n), KILL_PROCESS, KILL_THREAD, TRAP(n), TRACE(n) and USER_NOTIF)
 POLICY p { ALLOW { read }
     1:26: expected `,` or `}`, but found the end of the text ()
 POLICY p { ALLOW { read } KILL { write } }
