@@ -3,7 +3,7 @@
 //! A block with lines that begin with `$ ` is run: each such line is a command, followed by its output, standard output
 //! and standard error together; its exit status must be 0. `cargo callgate ` is replaced by the command itself.
 //! A block without such lines may only contain `cargo` commands that cannot run in a test, or commands of another block.
-//! Fenced blocks are ignored.
+//! Fenced blocks are ignored. A first or last line `…` stands for output that is not shown.
 //!
 //! A comment above a block, `<!-- example: WORD... -->`, which readers do not see, relaxes the comparison:
 //!
@@ -11,7 +11,6 @@
 //! |---|---|
 //! | `silent` | the output is not shown |
 //! | `numbers` | numbers and the space around them vary |
-//! | `end` | only the last lines are shown |
 //! | `noisy` | the exit status may be 3, standard error is not shown, and remarks about noise vary, because the machine may be busy |
 
 use std::path::Path;
@@ -127,8 +126,7 @@ fn blocks(text: &str) -> Vec<Block> {
             line.strip_prefix("<!-- example: ").and_then(|rest| rest.strip_suffix(" -->"));
         if let Some(comment) = comment {
             words = comment.split_whitespace().map(str::to_owned).collect();
-            let known =
-                |word: &String| ["silent", "numbers", "end", "noisy"].contains(&word.as_str());
+            let known = |word: &String| ["silent", "numbers", "noisy"].contains(&word.as_str());
             assert!(words.iter().all(known), "README.md:{number}: unknown word: {line}");
         } else if !line.is_empty() {
             assert!(words.is_empty(), "README.md:{number}: no example below the comment");
@@ -173,11 +171,17 @@ fn play(block: &Block) -> TestResult {
             continue;
         }
         let mut printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
-        if block.has("end") {
-            printed.drain(..printed.len().saturating_sub(example.prints.len()));
+        let mut shown = example.prints.as_slice();
+        if let [lines @ .., "…"] = shown {
+            shown = lines;
+            printed.truncate(shown.len());
         }
-        let same = printed.len() == example.prints.len()
-            && printed.iter().zip(&example.prints).all(|(own, shown)| {
+        if let ["…", lines @ ..] = shown {
+            shown = lines;
+            printed.drain(..printed.len().saturating_sub(shown.len()));
+        }
+        let same = printed.len() == shown.len()
+            && printed.iter().zip(shown).all(|(own, shown)| {
                 let plain = |line: &str| match block.has("noisy") {
                     true => without_remark(line).to_owned(),
                     false => line.to_owned(),
@@ -191,7 +195,7 @@ fn play(block: &Block) -> TestResult {
             same,
             "README.md, block at line {}: {command}\nshown:\n{}\nprinted:\n{}",
             block.line,
-            example.prints.join("\n"),
+            shown.join("\n"),
             printed.join("\n")
         );
     }
