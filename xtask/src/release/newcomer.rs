@@ -198,10 +198,14 @@ impl Newcomer<'_> {
             "python",
             &format!("python3 -m venv environment && . environment/bin/activate && {install} && python -m doctest -v -o NORMALIZE_WHITESPACE example.txt"),
         )?;
-        match printed.contains("Test passed.") && !printed.contains("\n0 passed") {
-            true => Ok(()),
-            false => Err(printed),
+        if !printed.contains("Test passed.") || printed.contains("\n0 passed") {
+            return Err(printed);
         }
+        // The first examples of the package compile only; this one installs a filter.
+        self.file("python", "program.py", &self.block("docs/program.md", "python")?)?;
+        let printed = self.user("python", ". environment/bin/activate && python program.py")?;
+        let last = printed.lines().last().unwrap_or_default();
+        expect("the program of docs/program.md", last, "Operation not permitted")
     }
 
     fn npm(&self) -> Result<()> {

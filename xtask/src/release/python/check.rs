@@ -11,7 +11,8 @@ use super::super::context::{Context, Libc, execute};
 use super::super::notices::THIRD_PARTY;
 use super::super::root::DEBIAN;
 use super::interpreter::{missing_symbols, of_debian};
-use super::tools::{Tools, environment, pip};
+use super::musl;
+use super::tools::{Tools, environment, environment_of, pip};
 use super::wheel::Wheel;
 
 /// What every wheel and the source distribution contain.
@@ -26,6 +27,16 @@ const PORTABLE: [&str; 6] = [
     "tests.test_template",
     "tests.test_vectors",
 ];
+
+/// A program that installs a filter.
+const INSTALLS: &str = "\
+import callgate, os
+callgate.compile('ERRNO(1) { mkdir, mkdirat } DEFAULT ALLOW').install()
+try:
+    os.mkdir('/tmp')
+except PermissionError:
+    pass
+";
 
 /// Checks all of them.
 pub(in crate::release) fn check(context: &Context) -> Result<()> {
@@ -42,8 +53,9 @@ pub(in crate::release) fn check(context: &Context) -> Result<()> {
         match (wheel.libc, context.is_native(wheel.machine)) {
             (Libc::Glibc, true) => native(context, &path)?,
             (Libc::Glibc, false) => emulated(context, wheel)?,
-            // No Python of Debian uses musl.
-            (Libc::Musl, _) => {}
+            (Libc::Musl, true) => native_musl(context, &path)?,
+            // Debian has no Python that uses musl, and one for this machine is built in a minute.
+            (Libc::Musl, false) => {}
         }
     }
     source_distribution(context)
@@ -79,6 +91,16 @@ fn native(context: &Context, wheel: &Path) -> Result<()> {
     let mut tests = context.command(".ci/python");
     tests.arg("--wheel").arg(wheel).env("CARGO_TARGET_DIR", context.work.join("python-check"));
     execute(&mut tests)
+}
+
+/// The portable tests and a filter that is installed, in a clean environment of a Python that uses musl.
+fn native_musl(context: &Context, wheel: &Path) -> Result<()> {
+    let directory = context.work.join("python-musl-check");
+    environment_of(&musl::interpreter(context)?, &directory)?;
+    run(pip(&directory).args(["install", "--quiet", "--no-index"]).arg(wheel))?;
+    let python = directory.join("bin/python");
+    execute(portable(context, &mut Command::new(&python)))?;
+    run(Command::new(python).args(["-c", INSTALLS])).map(drop)
 }
 
 /// The portable tests, with Debian's Python for the machine.

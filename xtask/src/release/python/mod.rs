@@ -6,6 +6,7 @@
 mod build;
 mod check;
 mod interpreter;
+mod musl;
 mod tools;
 mod wheel;
 

@@ -54,10 +54,15 @@ impl Tools {
 
 /// Makes an empty virtual environment of the Python in the variable `PYTHON`, or of `python3`.
 pub(in crate::release) fn environment(directory: &Path) -> Result<()> {
-    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
+    environment_of(Path::new(&python), directory)
+}
+
+/// Makes an empty virtual environment of a Python.
+pub(super) fn environment_of(python: &Path, directory: &Path) -> Result<()> {
     remove(directory)?;
     make(directory)?;
-    run(Command::new(&python).args(["-m", "venv"]).arg(directory)).map(drop).map_err(|error| {
+    run(Command::new(python).args(["-m", "venv"]).arg(directory)).map(drop).map_err(|error| {
         format!("{error}\nPython 3.9 or later with venv is needed (apt-get install python3-venv)")
     })
 }
