@@ -14,7 +14,10 @@
 // [UseCache].
 package callgate
 
-// A Program is a filter that the kernel accepts, proved equivalent to its source.
+import "slices"
+
+// A Program is a filter that the kernel accepts, proved equivalent to its source if a function of this package made it.
+// [Program.Install] installs only such programs: a change of Instructions, or a way through JSON, loses the proof.
 type Program struct {
 	// Instructions is the program.
 	Instructions []Instruction `json:"program"`
@@ -35,6 +38,9 @@ type Program struct {
 	Reason    string `json:"reason"`
 	// Warnings are the messages about the source that are not errors.
 	Warnings []Diagnostic `json:"-"`
+
+	// proved is a copy of the instructions that were proved; nil if none were. No code changes its elements.
+	proved []Instruction
 }
 
 // Source is the program as a source, to compare or explain it.
@@ -53,7 +59,8 @@ func CompileSource(source Source, options ...Option) (*Program, error) {
 	return generate("compile", source.with(options))
 }
 
-// Optimize makes a better program with the same meaning, or returns the given one; Program.Optimized says which.
+// Optimize makes a better program with the same meaning, or returns the given one; Program.Optimized says which. Of the given
+// one, nothing is proved.
 func Optimize(program []Instruction, options ...Option) (*Program, error) {
 	return generate("optimize", Instructions(program, options...))
 }
@@ -100,11 +107,18 @@ func request(kind string, ready settings) any {
 }
 
 func programOf(request any) (*Program, error) {
-	program := new(Program)
-	warnings, err := call(request, program)
+	var result struct {
+		Program
+		Proved bool `json:"proved"`
+	}
+	warnings, err := call(request, &result)
 	if err != nil {
 		return nil, err
 	}
+	program := &result.Program
 	program.Warnings = warnings
+	if result.Proved {
+		program.proved = slices.Clone(program.Instructions)
+	}
 	return program, nil
 }

@@ -13,6 +13,8 @@ type InstallReason string
 
 // The reasons of an [InstallError].
 const (
+	// ReasonUnproved: Install or InstallListener for a program that is not as it was proved.
+	ReasonUnproved InstallReason = "unproved"
 	// ReasonNotifies: the filter notifies a listener, and Install has none.
 	ReasonNotifies InstallReason = "notifies"
 	// ReasonNeverNotifies: InstallListener for a filter that never notifies.

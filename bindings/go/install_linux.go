@@ -81,10 +81,20 @@ var sourceFlags = map[string]uintptr{
 // change that. It cannot be undone, and it makes no syscalls after the filter is in place.
 //
 // An error is an [*InstallError]. Then no thread has the filter, but no_new_privs may be set in the calling thread. A program
-// that notifies a listener (USER_NOTIF) is an error, because without one the kernel fails these syscalls with ENOSYS: use
-// [Program.InstallListener]. So is SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV without a listener, and a program for other
-// architectures that does not permit exit_group of this one.
+// that is not as it was proved is an error: see [Program.InstallUnproved]. A program that notifies a listener (USER_NOTIF) is
+// one, because without a listener the kernel fails these syscalls with ENOSYS: use [Program.InstallListener]. So is
+// SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV without a listener, and a program for other architectures that does not permit
+// exit_group of this one.
 func (p *Program) Install(options ...InstallOption) error {
+	if err := p.checkProved("InstallUnproved"); err != nil {
+		return err
+	}
+	return p.InstallUnproved(options...)
+}
+
+// InstallUnproved installs a program of which nothing is proved, as [Program.Install] does: one that was written by hand, that
+// was changed, that [Optimize] returned as it was given, or that another process sent as JSON.
+func (p *Program) InstallUnproved(options ...InstallOption) error {
 	if p.Notifies() {
 		return refused(ReasonNotifies, unix.ENOTSUP, "the filter notifies a listener (USER_NOTIF), and Install has none",
 			"use InstallListener, or another action")
@@ -110,6 +120,15 @@ func (p *Program) Install(options ...InstallOption) error {
 // The descriptor is an int because making an [os.File] of it needs syscalls, which the filter may deny. In all threads, which is
 // the default, a listener needs Linux 5.7.
 func (p *Program) InstallListener(options ...InstallOption) (int, error) {
+	if err := p.checkProved("InstallListenerUnproved"); err != nil {
+		return -1, err
+	}
+	return p.InstallListenerUnproved(options...)
+}
+
+// InstallListenerUnproved is [Program.InstallListener] for a program of which nothing is proved, as in
+// [Program.InstallUnproved].
+func (p *Program) InstallListenerUnproved(options ...InstallOption) (int, error) {
 	if !p.Notifies() {
 		return -1, refused(ReasonNeverNotifies, unix.EINVAL, "the filter never notifies a listener (USER_NOTIF)", "use Install")
 	}
@@ -168,6 +187,18 @@ func (p *Program) installation(options []InstallOption) (installation, error) {
 		return how, refused(ReasonLength, unix.EINVAL, message, "compile a profile")
 	}
 	return how, p.checkMachine()
+}
+
+// checkProved refuses a program whose instructions are not those that were proved; instead is the method that takes it.
+func (p *Program) checkProved(instead string) error {
+	if p.proved != nil && slices.Equal(p.proved, p.Instructions) {
+		return nil
+	}
+	message := "nothing is proved of these instructions"
+	if p.proved != nil {
+		message = "the instructions were changed after they were proved"
+	}
+	return refused(ReasonUnproved, unix.EINVAL, message, "compile the policy in this process, or use "+instead)
 }
 
 // checkMachine refuses a program that is for other architectures and would deny every syscall of this process, as the bindings for

@@ -295,6 +295,103 @@ func TestInstallListener(t *testing.T) {
 	}
 }
 
+// Programs that are not as they were proved are only installed by the methods whose names say so.
+func TestInstallRefusesWhatIsUnproved(t *testing.T) {
+	if !inChild(t) {
+		return
+	}
+	unproved := func(name string, program *Program) {
+		t.Helper()
+		err := program.Install()
+		if failed := reason(t, err); failed.Reason != ReasonUnproved || !strings.Contains(failed.Help, "InstallUnproved") {
+			t.Errorf("%s: %v", name, err)
+		}
+		listener, err := program.InstallListener()
+		if failed := reason(t, err); failed.Reason != ReasonUnproved || listener != -1 ||
+			!strings.Contains(failed.Help, "InstallListenerUnproved") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	proved := compile(t, denyGetppid)
+	unproved("by hand", &Program{})
+	unproved("a part of one", &Program{Instructions: proved.Instructions, Arches: proved.Arches})
+
+	// A copy shares its instructions.
+	changed := *compile(t, denyGetppid)
+	shared := changed
+	for at := range changed.Instructions {
+		if changed.Instructions[at].K == unix.SECCOMP_RET_ERRNO|uint32(unix.EXDEV) {
+			changed.Instructions[at].K = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+		}
+	}
+	unproved("changed", &changed)
+	unproved("a copy of one that was changed", &shared)
+	shorter := *proved
+	shorter.Instructions = shorter.Instructions[1:]
+	unproved("shorter", &shorter)
+
+	text, err := json.Marshal(proved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var received Program
+	if err := json.Unmarshal(text, &received); err != nil {
+		t.Fatal(err)
+	}
+	unproved("as JSON", &received)
+
+	best, err := Optimize(proved.Instructions)
+	if err != nil || best.Optimized {
+		t.Fatalf("%+v, %v", best, err)
+	}
+	unproved("returned as it was given", best)
+
+	if errno := getppid(); errno != 0 || noNewPrivs(t) != 0 {
+		t.Errorf("%v, no_new_privs is %d", errno, noNewPrivs(t))
+	}
+	if err := changed.InstallUnproved(); err != nil {
+		t.Fatal(err)
+	}
+	if errno := getppid(); errno != unix.EPERM {
+		t.Errorf("%v", errno)
+	}
+	notified := compile(t, notifies)
+	notified.proved = nil
+	listener, err := notified.InstallListenerUnproved()
+	if err != nil || listener < 0 {
+		t.Fatalf("%d, %v", listener, err)
+	}
+	unix.Close(listener)
+}
+
+// What a function of this package proved is installed.
+func TestInstallTakesWhatIsProved(t *testing.T) {
+	long := []Instruction{{0x20, 0, 0, 0}, {0x15, 2, 0, 39}, {0x20, 0, 0, 0}, {0x15, 0, 1, 40},
+		{0x06, 0, 0, 0x7fff0000}, {0x06, 0, 0, 0}}
+	optimized, err := Optimize(long)
+	if err != nil || !optimized.Optimized {
+		t.Fatalf("%+v, %v", optimized, err)
+	}
+	merged, err := Merge([]Source{Profile([]byte(denyGetppid)), Instructions(long)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	template, err := CompileTemplate(Profile([]byte("ERRNO(1) { dup { fildes != $fd } } DEFAULT ALLOW")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	instance, err := template.Instantiate(map[string]uint64{"fd": 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := *instance
+	for _, program := range []*Program{compile(t, denyGetppid), optimized, merged, instance, &copied} {
+		if err := program.checkProved("InstallUnproved"); err != nil {
+			t.Errorf("%v: %v", program.Instructions, err)
+		}
+	}
+}
+
 func TestInstallRefuses(t *testing.T) {
 	allow := []Instruction{{Code: 6, K: unix.SECCOMP_RET_ALLOW}}
 	kill := []Instruction{{Code: 6, K: unix.SECCOMP_RET_KILL_PROCESS}}
@@ -313,7 +410,7 @@ func TestInstallRefuses(t *testing.T) {
 		{ReasonFlags, Program{Instructions: allow}, []InstallOption{WithWaitKillable()}},
 		{ReasonFlags, Program{Instructions: allow, Flags: []string{waitKillable}}, nil},
 	} {
-		if err := one.program.Install(one.options...); reason(t, err).Reason != one.reason || !errors.Is(err, unix.EINVAL) {
+		if err := one.program.InstallUnproved(one.options...); reason(t, err).Reason != one.reason || !errors.Is(err, unix.EINVAL) {
 			t.Errorf("%s: %v", one.reason, err)
 		}
 	}
@@ -325,7 +422,7 @@ func TestKernelErrors(t *testing.T) {
 		return
 	}
 	program := Program{Instructions: []Instruction{{Code: 0xffff}}}
-	if err := program.Install(); reason(t, err).Reason != ReasonKernel || !errors.Is(err, unix.EINVAL) {
+	if err := program.InstallUnproved(); reason(t, err).Reason != ReasonKernel || !errors.Is(err, unix.EINVAL) {
 		t.Errorf("%v", err)
 	}
 	if unknown := unknownFlags(^uintptr(0)); len(unknown) != 0 {
@@ -337,7 +434,7 @@ func TestKernelErrors(t *testing.T) {
 	long := Program{Instructions: slices.Repeat([]Instruction{{Code: 0x00}}, 4095)}
 	long.Instructions = append(long.Instructions, Instruction{Code: 6, K: unix.SECCOMP_RET_ALLOW})
 	for {
-		if err := long.Install(); err != nil {
+		if err := long.InstallUnproved(); err != nil {
 			if reason(t, err).Reason != ReasonMemory || !errors.Is(err, unix.ENOMEM) {
 				t.Errorf("%v", err)
 			}
@@ -367,8 +464,8 @@ func TestInstallationFlags(t *testing.T) {
 // A runtime gives programs to another process.
 func TestProgramAsJSON(t *testing.T) {
 	program := compile(t, notifies)
-	// Messages are for who compiles.
-	program.Warnings = nil
+	// Messages are for who compiles, and who receives a program knows of no proof.
+	program.Warnings, program.proved = nil, nil
 	text, err := json.Marshal(program)
 	if err != nil {
 		t.Fatal(err)

@@ -41,10 +41,13 @@ func TestProgramPage(t *testing.T) {
 	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// In this module, which the program imports.
-	output, err := exec.Command("go", "run", file).CombinedOutput()
+	// In this module, which the program imports. Warnings are on standard error.
+	command := exec.Command("go", "run", file)
+	var printed strings.Builder
+	command.Stderr = &printed
+	output, err := command.Output()
 	if err != nil || string(output) != expected+"\n" {
-		t.Errorf("%v\n%s", err, output)
+		t.Errorf("%v\n%s\n%s", err, output, printed.String())
 	}
 }
 

@@ -103,6 +103,8 @@ func (t *Template) Instantiate(values map[string]uint64) (*Program, error) {
 		}
 		program.Instructions[patch.insn].K = uint32(value)
 	}
+	// The template was proved for all values.
+	program.proved = slices.Clone(program.Instructions)
 	program.Warnings = slices.Clone(t.Warnings)
 	return &program, nil
 }

@@ -58,10 +58,11 @@ func install(begin start) error {
 	if !begin.NoNewPrivileges {
 		options = append(options, callgate.WithoutNoNewPrivs())
 	}
+	// The first process compiled the program. This one only knows what it received.
 	if !begin.Program.Notifies() {
-		return begin.Program.Install(options...)
+		return begin.Program.InstallUnproved(options...)
 	}
-	listener, err := begin.Program.InstallListener(options...)
+	listener, err := begin.Program.InstallListenerUnproved(options...)
 	if err != nil {
 		return err
 	}
