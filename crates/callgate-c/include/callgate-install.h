@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Installs seccomp filters that are arrays in a program. Needs no library.
+ * Installs seccomp filters that are arrays in a program. Needs no library. Nothing
+ * is known of an array: these functions install whatever it holds. An array of
+ * `callgate compile` was proved when it was written; if it is changed later, or
+ * written by hand, nobody notices. callgate_install of callgate.h takes only what
+ * was proved in the same process.
  *
  *	callgate compile sandbox.kafel --emit c > sandbox.h
  *
  *	#include "sandbox.h"
  *	#include "callgate-install.h"
  *
- *	if (callgate_install_array(&program, SECCOMP_FILTER_FLAG_TSYNC) != 0)
+ *	if (callgate_install_unproved_array(&program, SECCOMP_FILTER_FLAG_TSYNC) != 0)
  *		err(1, "seccomp");
  *
  * `--emit c --installer` writes such functions without this header, for all
@@ -15,7 +19,8 @@
  *
  *	struct sock_filter insns[sizeof(filter_template) / sizeof(filter_template[0])];
  *	filter_set(insns, controller_fd);
- *	if (callgate_install_instructions(insns, sizeof(insns) / sizeof(insns[0]), 0) != 0)
+ *	if (callgate_install_unproved_instructions(insns, sizeof(insns) / sizeof(insns[0]),
+ *						   0) != 0)
  *		err(1, "seccomp");
  */
 #ifndef CALLGATE_INSTALL_H
@@ -89,8 +94,9 @@ static inline int callgate_may_notify(const struct sock_fprog *program)
  *	ENOMEM	the filters of the thread are too long together
  *	ESRCH	TSYNC: a thread has filters of its own; no thread got this one
  */
-static inline int callgate_install_array_with(const struct sock_fprog *program, unsigned int flags,
-					      int no_new_privs, int *listener)
+static inline int callgate_install_unproved_array_with(const struct sock_fprog *program,
+						       unsigned int flags, int no_new_privs,
+						       int *listener)
 {
 	/* SECCOMP_FILTER_FLAG_NEW_LISTENER and _TSYNC_ESRCH, which older headers lack. */
 	const unsigned int new_listener = 1U << 3, tsync_esrch = 1U << 4;
@@ -127,9 +133,10 @@ static inline int callgate_install_array_with(const struct sock_fprog *program, 
 }
 
 /* The same with no_new_privs and without a listener. */
-static inline int callgate_install_array(const struct sock_fprog *program, unsigned int flags)
+static inline int callgate_install_unproved_array(const struct sock_fprog *program,
+						  unsigned int flags)
 {
-	return callgate_install_array_with(program, flags, 1, NULL);
+	return callgate_install_unproved_array_with(program, flags, 1, NULL);
 }
 
 /* The program of an array with this many instructions; empty, and so refused, if there are too many. */
@@ -144,21 +151,21 @@ static inline struct sock_fprog callgate_program_of(const struct sock_filter *in
 	return program;
 }
 
-/* Installs this many instructions, as callgate_install_array_with. */
-static inline int callgate_install_instructions_with(const struct sock_filter *instructions,
-						     size_t count, unsigned int flags,
-						     int no_new_privs, int *listener)
+/* Installs this many instructions, as callgate_install_unproved_array_with. */
+static inline int
+callgate_install_unproved_instructions_with(const struct sock_filter *instructions, size_t count,
+					    unsigned int flags, int no_new_privs, int *listener)
 {
 	struct sock_fprog program = callgate_program_of(instructions, count);
 
-	return callgate_install_array_with(&program, flags, no_new_privs, listener);
+	return callgate_install_unproved_array_with(&program, flags, no_new_privs, listener);
 }
 
 /* The same with no_new_privs and without a listener. */
-static inline int callgate_install_instructions(const struct sock_filter *instructions,
-						size_t count, unsigned int flags)
+static inline int callgate_install_unproved_instructions(const struct sock_filter *instructions,
+							 size_t count, unsigned int flags)
 {
-	return callgate_install_instructions_with(instructions, count, flags, 1, NULL);
+	return callgate_install_unproved_instructions_with(instructions, count, flags, 1, NULL);
 }
 
 #endif

@@ -43,8 +43,8 @@ static int header(void)
 	struct sock_filter insns[sizeof(filter_template) / sizeof(filter_template[0])];
 
 	filter_set(insns, 0);
-	return callgate_install_instructions(insns, sizeof(insns) / sizeof(insns[0]),
-					     SECCOMP_FILTER_FLAG_TSYNC);
+	return callgate_install_unproved_instructions(insns, sizeof(insns) / sizeof(insns[0]),
+						      SECCOMP_FILTER_FLAG_TSYNC);
 }
 
 static int array(void)
@@ -55,7 +55,7 @@ static int array(void)
 	filter_set(insns, 0);
 	program.len = sizeof(insns) / sizeof(insns[0]);
 	program.filter = insns;
-	return callgate_install_array(&program, SECCOMP_FILTER_FLAG_TSYNC);
+	return callgate_install_unproved_array(&program, SECCOMP_FILTER_FLAG_TSYNC);
 }
 
 static int header_with_capabilities(void)
@@ -63,7 +63,8 @@ static int header_with_capabilities(void)
 	struct sock_filter insns[sizeof(filter_template) / sizeof(filter_template[0])];
 
 	filter_set(insns, 0);
-	return callgate_install_instructions_with(insns, sizeof(insns) / sizeof(insns[0]), 0, 0, NULL);
+	return callgate_install_unproved_instructions_with(insns, sizeof(insns) / sizeof(insns[0]), 0,
+							   0, NULL);
 }
 
 /* A thread with a filter of its own. */
@@ -71,7 +72,7 @@ static void *diverges(void *ready)
 {
 	static struct sock_filter allow[] = { BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
 
-	CHECK(callgate_install_instructions(allow, 1, 0) == 0);
+	CHECK(callgate_install_unproved_instructions(allow, 1, 0) == 0);
 	pthread_barrier_wait((pthread_barrier_t *)ready);
 	pause();
 	return NULL;
@@ -155,8 +156,9 @@ static int listener_of_header(void)
 	int listener = 0;
 
 	notifying_set(insns, 7);
-	CHECK(callgate_install_instructions_with(insns, sizeof(insns) / sizeof(insns[0]),
-						 SECCOMP_FILTER_FLAG_TSYNC, 1, &listener) == 0);
+	CHECK(callgate_install_unproved_instructions_with(insns, sizeof(insns) / sizeof(insns[0]),
+							 SECCOMP_FILTER_FLAG_TSYNC, 1,
+							 &listener) == 0);
 	return listener;
 }
 
@@ -186,7 +188,7 @@ static void listeners_answer(int (*install)(void))
 		CHECK(pthread_join(thread, NULL) == 0);
 		/* The kernel allows one. */
 		CHECK(install_notifying_listener_in_thread(8) == -1 && errno == EBUSY);
-		CHECK(callgate_install_array_with(NULL, 0, 1, &second) == -1 && second == -1);
+		CHECK(callgate_install_unproved_array_with(NULL, 0, 1, &second) == -1 && second == -1);
 		_exit(0);
 	}
 	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
@@ -207,7 +209,7 @@ static void prctl_installs_where_seccomp_is_unknown(int (*install)(void), int er
 
 	CHECK(child >= 0);
 	if (child == 0) {
-		CHECK(callgate_install_instructions(hides, 4, 0) == 0);
+		CHECK(callgate_install_unproved_instructions(hides, 4, 0) == 0);
 		CHECK(install() == (error ? -1 : 0) && (!error || errno == error));
 		errno = 0;
 		CHECK((fchmod(0, 0666) != 0 && errno == EDOM) == (error == 0));
@@ -222,7 +224,7 @@ static int header_in_thread(void)
 	struct sock_filter insns[sizeof(filter_template) / sizeof(filter_template[0])];
 
 	filter_set(insns, 0);
-	return callgate_install_instructions(insns, sizeof(insns) / sizeof(insns[0]), 0);
+	return callgate_install_unproved_instructions(insns, sizeof(insns) / sizeof(insns[0]), 0);
 }
 
 /* Without no_new_privs, in a child process with or without CAP_SYS_ADMIN. */
@@ -313,19 +315,20 @@ int main(void)
 	listeners_answer(listener_of_emitted_in_thread);
 
 	/* Arguments that are not a program are refused before no_new_privs is set. */
-	CHECK(callgate_install_array(NULL, 0) == -1 && errno == EINVAL);
-	CHECK(callgate_install_instructions(NULL, 1, 0) == -1 && errno == EINVAL);
-	CHECK(callgate_install_instructions(wild, 0, 0) == -1 && errno == EINVAL);
-	CHECK(callgate_install_instructions(wild, 4097, 0) == -1 && errno == EINVAL);
-	CHECK(callgate_install_instructions(wild, 1, 1U << 3) == -1 && errno == EINVAL);
+	CHECK(callgate_install_unproved_array(NULL, 0) == -1 && errno == EINVAL);
+	CHECK(callgate_install_unproved_instructions(NULL, 1, 0) == -1 && errno == EINVAL);
+	CHECK(callgate_install_unproved_instructions(wild, 0, 0) == -1 && errno == EINVAL);
+	CHECK(callgate_install_unproved_instructions(wild, 4097, 0) == -1 && errno == EINVAL);
+	CHECK(callgate_install_unproved_instructions(wild, 1, 1U << 3) == -1 && errno == EINVAL);
 	CHECK(install_filter_with(1U << 3, 1, 0) == -1 && errno == EINVAL);
-	CHECK(callgate_install_instructions(notifies, 1, 0) == -1 && errno == ENOTSUP);
-	CHECK(callgate_install_instructions(computes, 3, 0) == -1 && errno == ENOTSUP);
+	CHECK(callgate_install_unproved_instructions(notifies, 1, 0) == -1 && errno == ENOTSUP);
+	CHECK(callgate_install_unproved_instructions(computes, 3, 0) == -1 && errno == ENOTSUP);
 	/* Nobody would ever get anything from this listener. */
-	CHECK(callgate_install_instructions_with(constant, 2, 0, 1, &listener) == -1 && errno == EINVAL);
+	CHECK(callgate_install_unproved_instructions_with(constant, 2, 0, 1, &listener) == -1 &&
+	      errno == EINVAL);
 	CHECK(listener == -1);
 	CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0UL, 0UL, 0UL, 0UL) == 0);
-	CHECK(callgate_install_instructions(wild, 1, 0) == -1 && errno == EINVAL);
+	CHECK(callgate_install_unproved_instructions(wild, 1, 0) == -1 && errno == EINVAL);
 	puts("all is well");
 	return 0;
 }
