@@ -269,6 +269,49 @@ class Install(unittest.TestCase):
             assert callgate.compile(DENY_GETPPID) == program
         """)
 
+    def test_a_program_is_proved_while_it_has_the_instructions_of_an_answer(self):
+        kept = dataclasses.replace(self.program(), flags=("SECCOMP_FILTER_FLAG_LOG",), name="other")
+        changed = dataclasses.replace(kept, insns=(*kept.insns[:-1], kept.insns[-1]._replace(k=0x7FFF0000)))
+        self.assertTrue(kept.proved)
+        self.assertFalse(changed.proved)
+        self.assertTrue(dataclasses.replace(changed, insns=kept.insns).proved)
+        fields = ("insns", "name", "arches", "endian", "flags", "expected_insns", "constant_allow", "nodes")
+        by_hand = callgate.Program(**{name: getattr(kept, name) for name in fields})
+        self.assertFalse(by_hand.proved)
+        same = callgate.optimize(list(kept.insns))
+        self.assertTrue(same.reason)
+        template = callgate.compile_template("ERRNO(1) { dup { fildes != $fd } } DEFAULT ALLOW")
+        for proved in (kept, template.instantiate(fd=3), callgate.merge([kept, kept])):
+            again = pickle.loads(pickle.dumps(proved))
+            self.assertEqual((again, again.proved), (proved, True))
+        for unproved in (changed, by_hand, same):
+            self.assertFalse(pickle.loads(pickle.dumps(unproved)).proved)
+            for new_listener in (False, True):
+                with self.assertRaisesRegex(callgate.InstallError, "proved\\b.*\n.*install_unproved") as caught:
+                    unproved.install(new_listener=new_listener)
+                self.assertEqual((caught.exception.errno, caught.exception.syscall), (errno.EINVAL, None))
+
+    def program(self):
+        return callgate.compile("ERRNO(18) { getppid } DEFAULT ALLOW")
+
+    def test_what_is_unproved_is_installed_only_by_its_name(self):
+        self.run_child("""
+            import dataclasses
+            denied = [insn._replace(k=0x50001) if insn.k == 0x50012 else insn for insn in program.insns]
+            changed = dataclasses.replace(program, insns=tuple(denied))
+            try:
+                changed.install()
+            except callgate.InstallError as error:
+                assert "changed after they were proved" in str(error), error
+            else:
+                raise AssertionError("installed")
+            assert getppid() == 0
+            assert "NoNewPrivs:\\t0" in open("/proc/self/status").read()
+            changed.install_unproved(log=False)
+            assert getppid() == 1
+        """)
+        self.assertRaises(TypeError, self.program().install_unproved, sync=False)
+
     def test_a_filter_for_another_machine_is_an_error(self):
         foreign = callgate.compile(SMALL, machine="s390x" if sys.byteorder == "little" else "x86_64", kernel="6.12")
         with self.assertRaisesRegex(callgate.InstallError, "this process is for") as caught:

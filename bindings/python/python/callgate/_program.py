@@ -29,7 +29,10 @@ __all__ = ["Program"]
 
 @dataclass(frozen=True, repr=False)
 class Program(AsSource):
-    """A filter that the kernel accepts, proved equivalent to its source. `compile` makes it."""
+    """A filter that the kernel accepts, proved equivalent to its source. `compile` makes it.
+
+    One with other instructions, which `dataclasses.replace` or Program itself makes, is not proved, and `install` refuses it.
+    """
 
     insns: Tuple[Instruction, ...]
     """The instructions."""
@@ -48,12 +51,18 @@ class Program(AsSource):
     """The number of syscalls that the kernel allows without running the filter (Linux 5.11 and later)."""
     nodes: Optional[int]
     """The number of nodes of the decision diagram: 0 if it was not needed, None if the program was not compiled."""
-    proved: bool
-    """Whether the program was proved equivalent to its source; False only if `optimize` returned the given one."""
     reason: Optional[str] = None
     """Why `optimize` returned the given program; None if it did not."""
     warnings: Tuple[Diagnostic, ...] = field(default=(), compare=False)
     """The messages about the source that are not errors."""
+    _proved_insns: Optional[Tuple[Instruction, ...]] = field(default=None, repr=False, compare=False)
+    # The instructions that were proved; None if none were.
+
+    @property
+    def proved(self) -> bool:
+        """Whether the instructions were proved equivalent to the source: False for a program that was made by hand or changed,
+        and if `optimize` returned the given one."""
+        return self._proved_insns is not None and self._proved_insns == self.insns
 
     def __len__(self) -> int:
         return len(self.insns)
@@ -99,9 +108,31 @@ class Program(AsSource):
         never notifies, that is an error.
 
         Raises InstallError if the kernel refuses; then no filter was installed, but no_new_privs may be set. Nothing is
-        changed if the filter is for other architectures (`arches`) and denies exit_group of this one.
+        changed if the program is not `proved`, or if it is for other architectures (`arches`) and denies exit_group of this one.
         """
         check_names(options, INSTALLING)
+        if not self.proved:
+            what = "nothing is proved of these instructions"
+            if self._proved_insns is not None:
+                what = "the instructions were changed after they were proved"
+            raise InstallError(errno.EINVAL, what, "compile the policy, or use `install_unproved`")
+        return self._install(new_listener, options)
+
+    @overload
+    def install_unproved(self, *, new_listener: Literal[False] = False, **options: Unpack[InstallOptions]) -> None: ...
+
+    @overload
+    def install_unproved(self, *, new_listener: Literal[True], **options: Unpack[InstallOptions]) -> Listener: ...
+
+    @overload
+    def install_unproved(self, *, new_listener: bool, **options: Unpack[InstallOptions]) -> Optional[Listener]: ...
+
+    def install_unproved(self, *, new_listener: bool = False, **options: Unpack[InstallOptions]) -> Optional[Listener]:
+        """Installs a program of which nothing is proved, as `install` does: it does what it does."""
+        check_names(options, INSTALLING)
+        return self._install(new_listener, options)
+
+    def _install(self, new_listener: bool, options: InstallOptions) -> Optional[Listener]:
         if sys.platform != "linux":
             raise InstallError(errno.ENOSYS, "seccomp exists only on Linux")
         given: Mapping[str, object] = options
@@ -145,8 +176,9 @@ class Program(AsSource):
 
 def program(result: Mapping[str, Any], warnings: Tuple[Diagnostic, ...], name: Optional[str] = None) -> Program:
     """The program in an answer."""
+    insns = tuple(Instruction(*insn) for insn in result["program"])
     return Program(
-        insns=tuple(Instruction(*insn) for insn in result["program"]),
+        insns=insns,
         name=result["source"] if name is None else name,
         arches=tuple(result["arches"]),
         endian=result["endian"],
@@ -154,9 +186,9 @@ def program(result: Mapping[str, Any], warnings: Tuple[Diagnostic, ...], name: O
         expected_insns=result["expected_insns"],
         constant_allow=result["constant_allow"],
         nodes=result.get("nodes"),
-        proved=result["proved"],
         reason=result.get("reason"),
         warnings=warnings,
+        _proved_insns=insns if result["proved"] else None,
     )
 
 

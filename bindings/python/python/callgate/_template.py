@@ -71,7 +71,9 @@ class Template:
             value = ~value if patch.complement else value
             k = (value >> 32 if patch.half == "high" else value) & 2**32 - 1
             insns[patch.insn] = insns[patch.insn]._replace(k=k)
-        return replace(self._program, insns=tuple(insns))
+        instance = tuple(insns)
+        # The template was proved for all values.
+        return replace(self._program, insns=instance, _proved_insns=instance)
 
     def _check(self, values: Mapping[str, int]) -> None:
         names = [variable.name for variable in self.variables]
