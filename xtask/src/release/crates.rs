@@ -46,7 +46,8 @@ pub(super) fn build(context: &Context) -> Result<Vec<Artefact>> {
     Ok(artefacts)
 }
 
-/// Compiles the crates from their packages alone, and runs a program that depends on the library.
+/// Compiles the crates from their packages alone, and runs a program that depends on the library. Then lets Cargo do all of
+/// publishing but the upload.
 pub(super) fn check(context: &Context) -> Result<()> {
     let directory = context.scratch("crates-check")?;
     unpack(context, &directory)?;
@@ -55,7 +56,36 @@ pub(super) fn check(context: &Context) -> Result<()> {
         let mut cargo = context.cargo(&words, &[])?;
         execute(cargo.current_dir(&directory).env("CARGO_TARGET_DIR", directory.join("target")))?;
     }
-    check_with(context, &oldest, &directory)
+    check_with(context, &oldest, &directory)?;
+    publish_dry(context)
+}
+
+/// `cargo publish --dry-run` of all crates in the order of their dependencies: what they lack for the registry, and dependencies
+/// that it does not have. Needs the registry.
+fn publish_dry(context: &Context) -> Result<()> {
+    let mut cargo = context.cargo(&["publish", "--workspace", "--dry-run", "--no-verify"], &[])?;
+    cargo.args(["--locked", "--target-dir"]).arg(target(context));
+    if context.is_trial {
+        cargo.arg("--allow-dirty");
+    }
+    match run(&mut cargo) {
+        Ok(_) => {
+            println!("cargo publish --dry-run takes all crates");
+            Ok(())
+        }
+        Err(error) if is_unreachable(&error) => {
+            println!("not run: cargo publish --dry-run (the registry cannot be reached)");
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether an error of Cargo is that it could not read the index of the registry.
+fn is_unreachable(error: &str) -> bool {
+    ["\nerror: download of config.json failed", "but --offline was specified"]
+        .iter()
+        .any(|text| format!("\n{error}").contains(text))
 }
 
 /// Unpacks all packages into a directory, and looks for what each must contain.
@@ -206,6 +236,18 @@ mod tests {
                 assert!(directory.join(file).is_file(), "{name}: no {file}");
             }
         }
+    }
+
+    #[test]
+    fn only_an_unreachable_registry_is_no_error() {
+        let unreachable = "cargo:     Updating crates.io index\nerror: download of config.json failed\n\nCaused by:\n  \
+            failed to download from `https://index.crates.io/config.json`";
+        assert!(is_unreachable(unreachable));
+        assert!(is_unreachable(
+            "cargo: error: attempting to make an HTTP request, but --offline was specified"
+        ));
+        let missing = "cargo:     Updating crates.io index\nerror: no matching package named `callgate-lost` found";
+        assert!(!is_unreachable(missing));
     }
 
     #[test]
