@@ -8,8 +8,10 @@ use callgate_tasks::Result;
 use callgate_tasks::files::{run, write};
 
 use super::context::Context;
+use super::npm::BINARYEN;
 use super::parts::Artefact;
 use super::toolchain::versions;
+use super::{python, sbom};
 
 /// Writes `MANIFEST.txt`, a table of all files with their sizes, and `SHA256SUMS`.
 pub(super) fn write_all(context: &Context, artefacts: &[Artefact]) -> Result<()> {
@@ -28,7 +30,7 @@ pub(super) fn write_all(context: &Context, artefacts: &[Artefact]) -> Result<()>
         );
     }
     check_complete(&context.output, &artefacts)?;
-    table += &format!("\nbuilt with\n{}", versions());
+    table += &format!("\nbuilt with\n{}{}", versions(), pinned_versions(&context.root)?);
     write(&context.output.join("MANIFEST.txt"), &table)?;
     let mut sums = Command::new("sha256sum");
     sums.current_dir(&context.output).arg("--");
@@ -36,6 +38,21 @@ pub(super) fn write_all(context: &Context, artefacts: &[Artefact]) -> Result<()>
     write(&context.output.join("SHA256SUMS"), run(&mut sums)?)?;
     print!("{table}");
     Ok(())
+}
+
+/// The versions of the tools that a release installs itself, from where they are pinned: of those that decide its bytes.
+fn pinned_versions(root: &Path) -> Result<String> {
+    let (binaryen, version) = BINARYEN.split_once('@').unwrap_or((BINARYEN, "any version"));
+    let mut text = String::new();
+    for (tool, version) in [
+        ("maturin", python::pinned(root, "maturin")?),
+        ("ziglang", python::pinned(root, "ziglang")?),
+        (binaryen, version.to_owned()),
+        ("cargo-cyclonedx", sbom::TOOL.to_owned()),
+    ] {
+        text += &format!("{tool:<22} {version}\n");
+    }
+    Ok(text)
 }
 
 /// Fails if a file is not listed: it would have no checksum.
@@ -53,4 +70,22 @@ fn check_complete(output: &Path, artefacts: &[Artefact]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use callgate_tasks::workspace;
+
+    use super::*;
+
+    #[test]
+    fn tools_that_a_release_installs_are_listed_with_their_pinned_versions() {
+        let text = pinned_versions(&workspace()).unwrap();
+        for tool in ["maturin", "ziglang", "binaryen", "cargo-cyclonedx"] {
+            let line = text.lines().find(|line| line.split_whitespace().next() == Some(tool));
+            let version = line.and_then(|line| line.split_whitespace().nth(1)).unwrap();
+            assert!(version.starts_with(|first: char| first.is_ascii_digit()), "{text}");
+        }
+        assert!(python::pinned(&workspace(), "lost").is_err());
+    }
 }

@@ -20,8 +20,8 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// The maximum size of the packed file in bytes.
 const LIMIT: u64 = 1_000_000;
 
-/// The optimizer of WebAssembly, and the features that Rust's target uses, all of which browsers have had since 2023.
-const BINARYEN: &str = "binaryen@132.0.0";
+/// The package with the optimizer of WebAssembly, and the features that Rust's target uses, all of which browsers have had since 2023.
+pub(super) const BINARYEN: &str = "binaryen@132.0.0";
 const FEATURES: [&str; 6] = [
     "--enable-bulk-memory",
     "--enable-multivalue",

@@ -17,7 +17,7 @@ use super::part::Artefact;
 use super::python;
 
 /// The version of cargo-cyclonedx: another one may write other bytes.
-const TOOL: &str = "0.5.9";
+pub(super) const TOOL: &str = "0.5.9";
 
 /// The validator of the check, with the schemas of CycloneDX.
 const VALIDATOR: &str = "cyclonedx-python-lib[json-validation]==11.12.0";

@@ -40,14 +40,19 @@ pub(super) fn is_installed(program: &str) -> bool {
 }
 
 /// The first line with which each tool says its version, of those that are installed: other versions may make other bytes.
+/// `MANIFEST.txt` has the pinned ones besides.
 pub(super) fn versions() -> String {
+    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
     [
         &["rustc", "--version"][..],
         &["gcc", "--version"],
         &["aarch64-linux-gnu-gcc", "--version"],
         &["dpkg-deb", "--version"],
         &["gzip", "--version"],
+        &["tar", "--version"],
+        &["jq", "--version"],
         &["buildah", "--version"],
+        &[&python, "--version"],
         &["go", "version"],
         &["node", "--version"],
         &["npm", "--version"],
@@ -56,7 +61,8 @@ pub(super) fn versions() -> String {
     .iter()
     .filter_map(|words| {
         let text = run(Command::new(words[0]).args(&words[1..])).ok()?;
-        Some(format!("{:<22} {}\n", words[0], text.lines().next()?))
+        let name = Path::new(words[0]).file_name()?.display();
+        Some(format!("{name:<22} {}\n", text.lines().next()?))
     })
     .collect()
 }

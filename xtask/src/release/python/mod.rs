@@ -12,4 +12,4 @@ mod wheel;
 
 pub(super) use build::build;
 pub(super) use check::check;
-pub(super) use tools::{environment, pip};
+pub(super) use tools::{environment, pinned, pip};

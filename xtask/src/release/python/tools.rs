@@ -52,6 +52,15 @@ impl Tools {
     }
 }
 
+/// The pinned version of a tool.
+pub(in crate::release) fn pinned(root: &Path, tool: &str) -> Result<String> {
+    let text = read(&root.join(CONSTRAINTS))?;
+    String::from_utf8_lossy(&text)
+        .lines()
+        .find_map(|line| Some(line.strip_prefix(tool)?.strip_prefix("==")?.to_owned()))
+        .ok_or_else(|| format!("{CONSTRAINTS}: no version of {tool}"))
+}
+
 /// Makes an empty virtual environment of the Python in the variable `PYTHON`, or of `python3`.
 pub(in crate::release) fn environment(directory: &Path) -> Result<()> {
     let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
