@@ -113,3 +113,46 @@ pub use stack::merge;
 #[cfg(target_os = "linux")]
 #[doc = include_str!("../../../docs/program.md")]
 struct ProgramPage;
+
+/// The example in Rust of the README of the repository.
+///
+/// ```no_run
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use callgate::{Arch, Filter, Verdict, arg};
+/// use libc::{EPERM, F_GETFD, F_GETFL};
+///
+/// let filter = Filter::builder(Arch::X86_64)
+///     .default(Verdict::errno(EPERM as u16))
+///     .allow(["read", "write", "exit_group"])?
+///     .allow_if("fcntl", arg("cmd").is_in([F_GETFD, F_GETFL]) & arg("fd").eq(3))?
+///     .build()?;
+/// let program = filter.compile()?; // proved
+/// callgate_linux::install(&program, callgate_linux::FilterFlags::NONE)?;
+/// # Ok(())
+/// # }
+/// ```
+#[cfg(doctest)]
+#[cfg(target_os = "linux")]
+struct Readme;
+
+/// The example of the README of this crate.
+///
+/// ```no_run
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use callgate::{Arch, Filter, Verdict, arg};
+/// use libc::{EPERM, F_GETFD, F_GETFL};
+///
+/// let filter = Filter::builder(Arch::X86_64) // several architectures: Filter::builder([…])
+///     .default(Verdict::errno(EPERM as u16))
+///     .allow(["read", "write", "exit_group"])?
+///     .allow_if("fcntl", arg("cmd").is_in([F_GETFD, F_GETFL]) & arg("fd").eq(3))?
+///     .build()?;
+/// println!("{}", filter.explain()?); // what it does with each syscall, as `callgate explain` prints it
+/// let program = filter.compile()?; // proved
+/// callgate_linux::install(&program, callgate_linux::FilterFlags::NONE)?;
+/// # Ok(())
+/// # }
+/// ```
+#[cfg(doctest)]
+#[cfg(target_os = "linux")]
+struct CrateReadme;

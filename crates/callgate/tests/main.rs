@@ -19,6 +19,7 @@ mod oci;
 mod phrasing;
 mod policies;
 mod programs;
+mod readme;
 mod requests;
 mod snap;
 mod stacks;
