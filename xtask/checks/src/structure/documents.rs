@@ -1,4 +1,4 @@
-//! The paths that documents name exist.
+//! The paths that documents name exist, and README.md stays short.
 
 use std::path::{Path, PathBuf};
 
@@ -7,6 +7,9 @@ use callgate_tasks::files::read;
 
 /// Top-level directories. A path in backticks that starts with one of them must exist.
 const ROOTS: &[&str] = &["crates/", "docs/", "fuzz/", "lab/", "xtask/"];
+
+/// The maximum number of words in README.md, as `wc -w` counts them: what one reads before deciding to try the program.
+const README_WORDS: usize = 900;
 
 /// The documents of the tree.
 pub(crate) fn documents(root: &Path, packages: &[PathBuf]) -> Result<Vec<PathBuf>> {
@@ -20,9 +23,10 @@ pub(crate) fn documents(root: &Path, packages: &[PathBuf]) -> Result<Vec<PathBuf
     Ok(documents)
 }
 
-/// Missing targets of paths and links, as messages.
+/// Missing targets of paths and links, and a README.md that is too long, as messages.
 pub(super) fn check(root: &Path, packages: &[PathBuf]) -> Result<Vec<String>> {
     let mut errors = Vec::new();
+    errors.extend(too_long(&String::from_utf8_lossy(&read(&root.join("README.md"))?)));
     for document in documents(root, packages)? {
         let directory = document.parent().unwrap_or(root);
         let text = String::from_utf8_lossy(&read(&document)?).into_owned();
@@ -44,6 +48,16 @@ pub(super) fn check(root: &Path, packages: &[PathBuf]) -> Result<Vec<String>> {
     Ok(errors)
 }
 
+/// A message if the text of README.md has too many words.
+fn too_long(readme: &str) -> Option<String> {
+    let words = readme.split_whitespace().count();
+    (words > README_WORDS).then(|| {
+        format!(
+            "README.md: {words} words; the limit is {README_WORDS}. Move what a newcomer does not need to a page in docs"
+        )
+    })
+}
+
 /// Targets of links to files, without their fragments.
 fn links(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| {
@@ -62,6 +76,14 @@ fn paths(line: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn readme_has_a_maximum_number_of_words() {
+        let longest = "# a-b\n| `c` |\n".repeat(README_WORDS / 5);
+        assert_eq!(too_long(&longest), None);
+        let message = too_long(&(longest + "more")).unwrap();
+        assert!(message.starts_with("README.md: 901 words; the limit is 900."), "{message}");
+    }
 
     #[test]
     fn links_and_paths_are_found() {
