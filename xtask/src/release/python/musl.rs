@@ -8,7 +8,7 @@ use callgate_tasks::Result;
 use callgate_tasks::apt::Apt;
 use callgate_tasks::files::{files, make, remove, run, write};
 
-use super::super::context::{Context, execute};
+use super::super::context::Context;
 use super::super::root::DEBIAN;
 
 /// The compiler. Python's build asks which directories of the system belong to its target, with one hyphen and with two; those of
@@ -42,7 +42,7 @@ pub(super) fn interpreter(context: &Context) -> Result<PathBuf> {
     };
     let prefix = format!("--prefix={}", root.display());
     let make_in = |directory: &Path, words: &[&str]| {
-        execute(context.command("make").arg("--silent").args(words).current_dir(directory))
+        run(context.command("make").arg("--silent").args(words).current_dir(directory)).map(drop)
     };
     make(&root)?;
 
