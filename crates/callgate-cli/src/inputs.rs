@@ -1,4 +1,4 @@
-//! The files that this process has read, which an output must not replace.
+//! The files that this process has read. An output must not replace one of them.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 /// Device and inode of each.
 static READ: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
 
-/// Notes a file that is read. Nothing is lost with a device or a pipe.
+/// Notes a file that is read. Devices and pipes are not noted: writing to them overwrites no input.
 pub(crate) fn note(file: &Metadata) {
     if file.is_file() {
         READ.lock().unwrap_or_else(PoisonError::into_inner).push((file.dev(), file.ino()));

@@ -236,8 +236,8 @@ impl MeasurableSyscall {
     }
 }
 
-/// Chooses syscalls such that each subject has, if possible, one that the cache answers, one that its filters allow and
-/// one that they deny.
+/// Chooses syscalls that cover, for each subject, every [`Treatment`] by a filter: cached, allowed and denied. A treatment is
+/// missing if the subject applies it to no measurable syscall.
 pub fn choose_syscalls(subjects: &[Subject]) -> Vec<MeasurableSyscall> {
     /// Well-known syscalls, preferred to the others of the table.
     const KNOWN: &[&str] =

@@ -1,8 +1,14 @@
 //! Socket filters: programs that take packets.
 //!
-//! A program is a socket filter if its format is `socket:`, if packets are given, or if it contains instructions that
-//! only socket filters may use, like those of tcpdump: loads of bytes, of half words and relative to X. Programs that
-//! could be either are seccomp filters by default, but for the other side of `diff`.
+//! A program is a socket filter in any of these cases:
+//!
+//! - its format is `socket:`
+//! - packets are given
+//! - it contains an instruction that seccomp refuses, like the programs of tcpdump: a load of a byte, of a half word or
+//!   relative to X
+//! - `diff` compares it with a socket filter
+//!
+//! Any other program is a seccomp filter.
 
 use callgate_requests::source::{self, Filter, Kinds, SocketFilter, Stack, not_of_packets};
 
@@ -55,7 +61,7 @@ impl AnySource<'_> {
         }
     }
 
-    /// Reads as a socket filter what was read as a seccomp filter, because it could be either.
+    /// Reads a program that could be of either kind, and was read as a seccomp filter, as a socket filter.
     fn packets(&self, options: &SourceOptions, stack: &Stack) -> Result<SocketFilter> {
         let is_program = matches!(&stack.filters[..], [only] if only.given_program().is_some());
         match is_program.then(|| self.read(options, true)).transpose()? {
@@ -155,7 +161,8 @@ impl Source {
         })
     }
 
-    /// As [`Source::read_both`], but also reads two socket filters. A program that could be either is what the other source is.
+    /// Like [`Source::read_both`], but also reads two socket filters. If a program could be of either kind, the other source
+    /// decides.
     pub(crate) fn read_any_both(
         [a, b]: [&Source; 2],
         options: &SourceOptions,
@@ -192,7 +199,7 @@ impl Source {
         Ok(AnyBoth::Packets(Box::new((a, b))))
     }
 
-    /// The content of the source; `None` for processes and combinations, for which packets are an error.
+    /// The content of the source; `None` for a process or a combination. With packets, those are an error.
     fn content_for(&self, packets: bool) -> Result<Option<Loaded>> {
         let (name, what) = match &self.kind {
             SourceKind::Process(process) => (process.name(), "the filter of a process"),

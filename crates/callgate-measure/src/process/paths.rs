@@ -1,20 +1,19 @@
-//! Which measured syscalls stand for the recorded ones.
+//! Chooses for each recorded syscall a stand-in: a syscall that can be measured in a loop.
 //!
-//! What filters cost depends on the instructions that they execute, not on what the kernel does afterwards. So a syscall that
-//! cannot be made in a loop, or that the filters deny with its safe arguments, costs about what another one costs for which
-//! the filters execute as many instructions.
+//! The cost of a filter depends on the number of instructions that it executes, not on the syscall. So a stand-in is a
+//! syscall for which the filters execute as many instructions, or nearly as many.
 
 use super::call::ProcessCall;
 use crate::subject::{Subject, Treatment};
 use crate::syscalls::MeasurableSyscall;
 
-/// How many syscalls are measured.
+/// The most stand-ins.
 const MOST_MEASURED: usize = 16;
 
-/// How many combinations of recorded arguments are tried for a syscall.
+/// The most combinations of recorded arguments that are tried for a syscall.
 const MOST_TRIED: usize = 64;
 
-/// What the filters do with a recorded syscall, and what stands for it.
+/// What the filters do with a recorded syscall, and its stand-ins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     /// The least and the largest number of executed instructions; if the kernel's cache answers the syscall, the kernel executes
@@ -24,10 +23,9 @@ pub struct Path {
     pub is_cached: bool,
     /// Whether the filters deny it, with some and with all of the recorded arguments.
     pub is_denied: (bool, bool),
-    /// Whether it may have had other arguments, with which the filters execute more or fewer instructions.
+    /// Whether arguments may be missing in the recording. With those, the filters may execute more or fewer instructions.
     pub is_uncertain: bool,
-    /// The measured syscalls for the least and for the largest number of instructions, as indices; `None` if no syscall that can be
-    /// measured takes such a path.
+    /// The indices of the stand-ins for the least and for the largest number of instructions; `None` if there is none.
     pub measured: Option<(usize, usize)>,
 }
 
@@ -58,7 +56,7 @@ impl Candidate {
 }
 
 impl Paths {
-    /// Finds what stands for each syscall. At most 16 different ones are measured, so the most frequent syscalls come first.
+    /// Finds the stand-ins of each syscall. `calls` starts with the most frequent ones, because there are at most 16 stand-ins.
     pub fn of(calls: &[ProcessCall], filters: &Subject) -> Paths {
         // A signal frame costs more than most filters.
         let usable = MeasurableSyscall::all().filter(|call| !call.is_signal_return());
@@ -94,7 +92,7 @@ impl Paths {
         let most = executed().max().unwrap_or_default();
         // The cache looks at the number alone.
         let is_cached = treatments().all(|treatment| treatment == Treatment::Cached);
-        // With its safe arguments, then with the recorded values of those at which the filters look, as far as these are safe.
+        // The syscall itself: first with its safe arguments, then with recorded arguments that are safe as well.
         let with_args = |own: MeasurableSyscall| {
             let seen = call.seen.iter().take(MOST_TRIED);
             let chosen = seen.filter_map(move |data| own.with_args(data.args).ok());
@@ -113,8 +111,8 @@ impl Paths {
         }
     }
 
-    /// The index of the syscall that stands for one with this number of instructions: of those with the nearest number, its own if
-    /// possible, then one that is measured already.
+    /// The index of the stand-in with the nearest number of instructions. Of several, the recorded syscall itself is preferred
+    /// (`own`), then one that is measured already.
     fn stand_in(
         &mut self,
         own: &[Candidate],

@@ -1,7 +1,7 @@
-//! In how many runs something was seen, and in which ones if these are few.
+//! The number of runs in which something was seen, and the identity of the runs if there are at most two.
 //!
-//! What only one or two runs did is the basis of estimates of what no run has done yet ([`unseen`](crate::unseen)).
-//! These need to know which runs they are: a rare event in one run may bring several new syscalls at once.
+//! Estimates of what no run has done yet ([`unseen`](crate::unseen)) are based on what only one or two runs did. They need
+//! the identity of these runs, because a rare event in one run may add several syscalls at once.
 
 use super::limits::MAX_COUNT;
 
@@ -9,8 +9,8 @@ use super::limits::MAX_COUNT;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Evidence {
     runs: u64,
-    /// The bits of the [`RunId`](super::RunId)s of one run or of two, sorted; of one run, twice. `None`: more than two runs,
-    /// or not known; in a recording of one run the identity is implied.
+    /// The bits of the [`RunId`](super::RunId)s of two runs, sorted; for one run, the same bits twice. `None` if there are more
+    /// than two runs, or if the identity is unknown; a recording of one run implies it.
     known: Option<[u64; 2]>,
 }
 
@@ -22,12 +22,12 @@ impl Default for Evidence {
 }
 
 impl Evidence {
-    /// This many runs, which are not known.
+    /// This many runs, with unknown identity.
     pub(crate) fn of(runs: u64) -> Evidence {
         Evidence { runs, known: None }
     }
 
-    /// These runs, if there are as many as `runs` says; otherwise they are not known.
+    /// This many runs, with these identities if `known` has exactly `runs` of them.
     pub(crate) fn of_known(runs: u64, known: &[u64]) -> Evidence {
         let known = match (runs, known) {
             (1, [one]) => Some([*one; 2]),
@@ -51,7 +51,7 @@ impl Evidence {
         }
     }
 
-    /// Says which run it is, if it is one and not known.
+    /// Sets the identity of a single run, unless it is known.
     pub(super) fn attribute(&mut self, run: u64) {
         if self.runs == 1 {
             self.known.get_or_insert([run; 2]);
@@ -72,7 +72,7 @@ impl Evidence {
         }
     }
 
-    /// The runs in at least one of the two. If they are not known, at least this many.
+    /// The union of the runs. If some are unknown, the larger of the two numbers, which is a lower bound.
     pub(crate) fn unite(self, other: Evidence) -> Evidence {
         match (self.known(), other.known()) {
             ([], _) | (_, []) if self.runs > other.runs => self,

@@ -90,10 +90,10 @@ pub(super) fn defined_by(header: &str, is_gnu: bool) -> impl Iterator<Item = Fam
     })
 }
 
-/// Whether a header is the kernel's or that of the C or C++ library, and so defines what is known of it. A name in quotes may
-/// be that of a file beside the text, so only those count that such files do not have.
+/// Whether a header belongs to the kernel or to the C or C++ library, so that its names are known. A header in quotes may
+/// instead be a file of the program itself. It counts only if its name is unlikely for such a file.
 pub(super) fn is_well_known(header: &str, is_quoted: bool) -> bool {
-    /// Those that define no name of a filter.
+    /// Headers that define no names for filters.
     const OTHERS: &str = " aio alloca argp assert byteswap complex cpio crypt ctype dirent dlfcn endian \
         envz err error execinfo expat features fenv float fmtmsg fnmatch fstab fts ftw getopt glob gnu-versions grp gshadow \
         iconv ifaddrs langinfo libgen libintl link locale malloc math mcheck memory mntent monetary mqueue netdb nl_types \

@@ -23,13 +23,13 @@ BPF_STMT(BPF_RET|BPF_K, SECCOMP_RET_ALLOW),
 #else
 BPF_STMT(BPF_RET|BPF_K, SECCOMP_RET_KILL_PROCESS),
 #endif";
-    assert!(read(&array(text)).unwrap_err().contains("a condition chooses"));
+    assert!(read(&array(text)).unwrap_err().contains("select other instructions"));
     let text =
         "{ 0x15, 1, 0, AUDIT_ARCH_AARCH64 }, { 6, 0, 0, sizeof(long double *) == 8 ? 1 : 2 }";
     assert!(read(&array(text)).is_err());
     let text =
         "{ 0x15, 1, 0, AUDIT_ARCH_ARM }, { 6, 0, 0, sizeof(long) == 8 ? SECCOMP_RET_ALLOW : 0 }";
-    assert!(read(&array(text)).unwrap_err().contains("a condition chooses"));
+    assert!(read(&array(text)).unwrap_err().contains("select other instructions"));
     let text = "{ 0x15, 1, 0, AUDIT_ARCH_AARCH64 }, { 0x15, 0, 0, __NR_execve }";
     assert_eq!(read(&array(text)).unwrap()[1], 221);
     let text = "#ifdef __aarch64__\n#define A AUDIT_ARCH_AARCH64\n#else\n#error no\n#endif\n{ 0x15, 1, 0, A },";

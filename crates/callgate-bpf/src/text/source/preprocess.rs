@@ -276,7 +276,7 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
         Ok(())
     }
 
-    /// A header, of which only the families of its names are known.
+    /// Notes which families of names the header defines. The header itself is not read.
     fn include(&mut self, header: &Token<'a>) {
         let name = header.text.trim_matches(['<', '>', '"']);
         let is_gnu = self.macros.contains_key("_GNU_SOURCE");

@@ -1,4 +1,5 @@
-//! Reads a text: its language, its architecture, and the conditions that depend on what is not known.
+//! Reads a text: detects its language and its architecture, and tries both answers to each condition that depends on an
+//! unknown name.
 
 use crate::advice::Advice;
 use std::collections::HashSet;
@@ -26,9 +27,9 @@ use crate::symbols::{Names, only_arch_in};
 use crate::token::Token;
 use callgate_core::{Arch, RawInsn};
 
-/// How often a text is read with other answers to what is not known.
+/// The most readings of a text, each with other answers to its unknown conditions.
 const MAX_READINGS: usize = 64;
-/// How many tokens all of these readings may have together, beside two of them.
+/// The most tokens of all readings after the second one. Two readings are always made.
 const MAX_READ_TOKENS: usize = 4_000_000;
 
 /// Reads all rows.
@@ -78,19 +79,20 @@ struct Source<'s, 'a> {
     options: &'s TextOptions,
 }
 
-/// What a text is for an architecture, with some answers.
+/// The result of reading a text for one architecture, with one answer for each unknown condition.
 struct Reading {
     result: Result<Rows, AsmError>,
     questions: Vec<Diagnostic>,
     is_rejected: bool,
     /// Which parts of conditionals are read.
     parts: Vec<bool>,
-    /// The architecture that the lines which apply name, if that is only one.
+    /// The architecture that the selected lines name, if they name exactly one.
     arch: Option<Arch>,
 }
 
 impl<'a> Source<'_, 'a> {
-    /// Reads the text for the given architecture; without one, for the one that its lines name, if that is only one.
+    /// Reads the text for the given architecture. Without one, reads it for the architecture that it names, if it names
+    /// exactly one, or else for the usual one.
     fn read(&self) -> Result<Rows, AsmError> {
         if let Some(arch) = self.options.arch {
             return self.read_for(Some(arch)).result;
@@ -106,7 +108,7 @@ impl<'a> Source<'_, 'a> {
         let second = self.read_for(Some(arch));
         if usual.is_some() && second.result.is_ok() && depends_on_arch(&first, &second) {
             let message = format!(
-                "the text names {arch}, but for another architecture it is another program: a condition chooses"
+                "the text names {arch}, but its conditionals select other instructions for another architecture"
             );
             return Err(ask_arch(message));
         }
@@ -114,13 +116,13 @@ impl<'a> Source<'_, 'a> {
             (_, true) => first.result,
             (true, false) => second.result,
             (false, false) => Err(ask_arch(format!(
-                "the text names {arch}, but read for it another architecture"
+                "the text names {arch}, but the lines that its conditionals select for {arch} do not"
             ))),
         }
     }
 
-    /// Reads the text for an architecture. A condition that depends on what is not known is an error, unless all answers lead
-    /// to the same program.
+    /// Reads the text for an architecture, once with each combination of answers to its unknown conditions. It is an error if
+    /// two of them lead to different programs.
     fn read_for(&self, arch: Option<Arch>) -> Reading {
         let mut answers: Vec<bool> = Vec::new();
         let mut first: Option<Reading> = None;
@@ -132,7 +134,7 @@ impl<'a> Source<'_, 'a> {
             let questions = reading.questions.clone();
             first = Some(match first.take() {
                 None => reading,
-                // No compiler accepts one of them.
+                // A compiler would refuse the text with one of the two answers, so the other answer is meant.
                 Some(first) if reading.is_rejected => first,
                 Some(first) if first.is_rejected => reading,
                 Some(first) if is_same(&first, &reading) => first,
@@ -289,7 +291,7 @@ fn not_the_whole<'a>(
         Ok(places) => places,
         Err(error) => return Some(error),
     };
-    // A pointer that is moved is not the array, which is followed.
+    // If a pointer walks over the array, other uses of the pointer do not matter: the array itself is followed.
     let assigned =
         places.as_ref().and_then(|places| if places.is_pointer { Some("") } else { places.name });
     let name = assigned.or_else(|| array_name(reader.declaration));
@@ -301,7 +303,7 @@ fn not_the_whole<'a>(
     part.or_else(|| changing_use(pairs, &origin?))
 }
 
-/// The families of names that the code of a text uses, whose headers it does not include.
+/// The families of names that a text uses without including their headers.
 fn families_in(read: &Preprocessed<'_>, names: &Names, literals: Literals) -> HashSet<FamilyId> {
     if read.asked.is_empty() {
         return HashSet::new();
@@ -314,8 +316,8 @@ fn families_in(read: &Preprocessed<'_>, names: &Names, literals: Literals) -> Ha
     used.filter(|family| !read.included.contains(family)).collect()
 }
 
-/// Whether the program depends on the architecture by more than the numbers that it compares: no compiler would tell for
-/// which one a text was meant. A text that is not compiled for the first one is for the second.
+/// Whether the architecture changes more of the program than the numbers that it compares. Then the text alone does not say
+/// which architecture it is for. A text that a compiler refuses for the first architecture is for the second.
 fn depends_on_arch(first: &Reading, second: &Reading) -> bool {
     let (Ok(one), Ok(other)) = (&first.result, &second.result) else {
         return first.parts != second.parts && !first.is_rejected;

@@ -1,10 +1,10 @@
-//! What to do about a log without the wanted denial.
+//! Hints for a log that lacks the wanted denial.
 
 use callgate_trace::denials::{DenialLog, SecurityModule};
 
-/// Where the record of a denial is.
-const RECORDS: &str = "find the record of the kernel: `journalctl -k --grep type=1326`, `dmesg | grep type=1326` or \
-                       `ausearch -m SECCOMP`";
+/// Where the record of a denial is. Records that auditd receives are not in the kernel's ring buffer.
+const RECORDS: &str = "find the record of the kernel: `journalctl -k --grep type=1326`, `dmesg | grep type=1326` or, if \
+                       auditd runs, `ausearch -m SECCOMP`";
 
 /// How to see denials that have no record.
 const WITHOUT_RECORD: &str = "syscalls that fail with an errno have no record, unless the filter is installed with \
@@ -15,8 +15,8 @@ pub(super) fn next() -> String {
     format!("{RECORDS}; {WITHOUT_RECORD}")
 }
 
-/// What to do after a log without a denial: why the kernel may not have written one, or which module denied the access. `None` if the log
-/// has a denial, or if it is not one in which the kernel writes them.
+/// The hint for a log without denials: where the kernel writes them and when it does not, or the security modules that denied
+/// something. `None` if the log has a denial, or if the kernel does not write to such a log.
 pub(super) fn after_none(log: &DenialLog) -> Option<String> {
     let is_without = log.denials.is_empty() && log.unread.count == 0;
     if !is_without || !log.is_of_kernel || log.logged > 0 {
@@ -30,8 +30,8 @@ pub(super) fn after_none(log: &DenialLog) -> Option<String> {
         ));
     }
     Some(format!(
-        "if a denial is missing, {RECORDS}, which alone has it where auditd runs; the kernel writes none with `audit=0` in \
-         /proc/cmdline, and none for an action that `sysctl kernel.seccomp.actions_logged` does not list; {WITHOUT_RECORD}"
+        "if a denial is missing, {RECORDS}; the kernel writes no records if /proc/cmdline has `audit=0`; it writes none for \
+         actions that `sysctl kernel.seccomp.actions_logged` does not list; {WITHOUT_RECORD}"
     ))
 }
 
