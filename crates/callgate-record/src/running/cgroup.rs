@@ -213,8 +213,8 @@ fn mount_point() -> Result<PathBuf, TargetErrorKind> {
     find_mount(&mounts).ok_or(TargetErrorKind::NoHierarchy)
 }
 
-/// The first mount of the whole hierarchy, otherwise the first of a part of it. In a cgroup namespace, the root is that of
-/// the namespace, and what is mounted from above it, such as the host's hierarchy in a container, has `..` in its path
+/// The first mount of the whole hierarchy, otherwise the first mount of a part of it. Paths are relative to the root of the
+/// cgroup namespace. Mounts from above that root, such as the host's hierarchy in a container, have `..` in their path
 /// (`cgroup_show_path` in `kernel/cgroup/cgroup.c`).
 fn find_mount(mounts: &[u8]) -> Option<PathBuf> {
     let mut found: Vec<(u8, PathBuf)> = mounts

@@ -11,11 +11,15 @@
 mod attach_target;
 mod cgroup;
 mod error;
+mod image;
 mod process;
+mod stat;
 
 pub use attach_target::AttachTarget;
 pub use cgroup::Cgroup;
 pub(crate) use cgroup::Population;
 pub use error::TargetError;
+pub(crate) use image::{Image, executed_path};
 pub use process::RunningProcess;
-pub(crate) use process::{Image, Thread, executed_path, is_ending, parent_of, processor_of};
+pub(crate) use process::Thread;
+pub(crate) use stat::{is_ending, parent_of, processor_of};
