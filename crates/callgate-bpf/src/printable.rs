@@ -1,15 +1,15 @@
 //! Characters that make a text look like another one, and the escapes for them.
 //!
-//! Terminals, editors and web pages show some characters as nothing or as a blank, and others change the order in which the text
-//! around them is shown or move the cursor. Such a character in a name makes it look like another name, so everything that prints
-//! text of an input escapes it, and `--strict` refuses it in sources. The escapes cannot be told from a text that contains
-//! a backslash; they are for people, not for parsers.
+//! Terminals, editors and web pages show some characters as nothing or as a blank. Others move the cursor, or change the order
+//! in which the text around them is shown. Such a character makes a name look like another name. So everything that prints
+//! text of an input escapes it, and `--strict` refuses it in sources. The escapes are for people, not for parsers: a text with
+//! a backslash can look like one.
 //!
-//! [`HIDDEN`] is the only list. The web page, in JavaScript, has a copy that a test of `callgate-html` compares with it.
+//! [`HIDDEN`] is the only list. The web page has a copy in JavaScript; a test of `callgate-html` compares the two.
 
 use std::fmt;
 
-/// Why a character is not shown as what it is.
+/// Why a character is not shown as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Hidden {

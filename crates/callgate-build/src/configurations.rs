@@ -77,7 +77,8 @@ impl Configurations {
         Configurations { name: name.into(), members: Vec::new(), installer: false }
     }
 
-    /// Adds a configuration. Its name may be any text; that of the policy and its installer are those of all configurations.
+    /// Adds a configuration. Its name may be any text. The name of the policy and its option `installer` are ignored: all
+    /// configurations share those of this object.
     #[must_use]
     pub fn add(mut self, configuration: impl Into<String>, policy: Policy) -> Configurations {
         self.members.push((configuration.into(), policy));

@@ -331,7 +331,7 @@ impl Narrowed<'_> {
     /// Whether a difference is about an ABI for which the filter was not read.
     fn is_elsewhere(&self, difference: &Difference) -> bool {
         let data = &difference.data;
-        // Numbers that are neither of x86-64 nor of x32 are treated as those of both.
+        // A number that neither x86-64 nor x32 has is treated as a number of both.
         let abis = match data.nr >= X32_SYSCALL_BIT {
             true => Arch::with_token(data.arch).collect(),
             false => Vec::from_iter(syscall::arch_of(data)),

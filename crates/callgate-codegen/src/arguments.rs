@@ -50,8 +50,7 @@ impl Lowering<'_> {
         Ok(code)
     }
 
-    /// The word that, tested first, reduces a function to the fewest instructions, and their number; `None` if that is the
-    /// one which is tested first anyway.
+    /// The word to test first for the fewest instructions, with their number; `None` if the usual first word is the best.
     fn best_first_word(&mut self, graph: &mut WordGraph) -> Result<Option<(usize, Word)>> {
         let (mut best, mut least) = (None, graph.insns);
         for word in graph.shared_words() {

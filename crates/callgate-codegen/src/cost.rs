@@ -67,9 +67,9 @@ impl Model {
 
     /// The weight of a constant-allow syscall, relative to any other syscall of the same frequency.
     ///
-    /// With the verdict cache, an instruction of such a syscall costs nothing at run time. What remains is the
-    /// installation, which executes it once, and kernels without a cache on which the same program may be
-    /// loaded. Neither can be expressed per syscall, so 1/4 is a choice, not a measurement. Under the published
+    /// With the verdict cache, an instruction of such a syscall costs nothing at run time. But the installation
+    /// executes it once, and the same program may be loaded on a kernel without the cache. Neither cost can be
+    /// expressed per syscall, so 1/4 is a choice, not a measurement. Under the published
     /// counts of gVisor's process with Postgres, the syscalls that pay execute 9.23 instructions and all syscalls
     /// together 9.20. With 1/16 it is 9.22 and 9.48, so a lower weight would cost kernels without a cache much
     /// and gain almost nothing.

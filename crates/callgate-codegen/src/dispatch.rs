@@ -185,8 +185,8 @@ impl Dispatch<'_> {
         self.code(&all, &[(Target::WithBit, with)])
     }
 
-    /// The code of a search in which the numbers with a bit are separated first, so that the tree of the others, which they
-    /// reuse, is contiguous.
+    /// The code of a search that separates the numbers with the bit first. The numbers without it then have a contiguous tree,
+    /// which the numbers with the bit reuse.
     fn separated(&mut self, Reuse { bit, all, with }: &Reuse) -> Result<CodeId> {
         let (low, high) = all.split_at(all.partition_point(|interval| interval.first < *bit));
         let [low, high, with] = [low, high, with].map(|intervals| self.search(intervals));

@@ -348,8 +348,8 @@ impl<'a> Lowering<'a> {
         Ok(id)
     }
 
-    /// The code of a function after a test that leaves the bits `kept` of those that A held. The word is loaded again
-    /// if the function depends on others.
+    /// The code of a function after a test. Of the bits that A held, only `kept` are left; the word is loaded again if the
+    /// function depends on other bits.
     fn follow_after_test(
         &mut self,
         walk: &mut Walk,

@@ -162,7 +162,7 @@ pub(crate) struct Alike {
     /// How many they are.
     pub(crate) count: u32,
     pub(crate) arch: Arch,
-    /// The last of the numbers for which the filter does the same.
+    /// The last of the numbers that the filter treats alike.
     pub(crate) last: u32,
 }
 
@@ -174,9 +174,9 @@ impl Alike {
 }
 
 impl Weights {
-    /// As [`Weights::resolve`], but syscalls that are alike are one, unless they have counts. `intervals` returns the intervals of
-    /// numbers of a token for which the filter does the same, in order, and whether that is to allow them whatever their
-    /// arguments are.
+    /// Like [`Weights::resolve`], but merges syscalls that the filter treats alike, unless they have counts. `intervals` returns
+    /// for a token the intervals of numbers that the filter treats alike, in order. The value of an interval is whether the
+    /// filter allows these syscalls with any arguments.
     pub(crate) fn resolve_alike<I: Iterator<Item = Interval<bool>>>(
         &self,
         arches: &[Arch],

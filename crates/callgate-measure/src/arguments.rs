@@ -102,7 +102,7 @@ pub(crate) enum Rule {
     Fixed,
 }
 
-/// Checks the arguments of a syscall; `usual` are those of the table, in which `empty` is a path.
+/// Checks the arguments of a syscall. `usual` are the arguments in the table; `empty` stands for an empty path in it.
 pub(crate) fn check(
     name: &'static str,
     usual: &[u64; 6],

@@ -359,8 +359,8 @@ impl Samples {
         means
     }
 
-    /// Whether the overheads of all subjects have this relative precision: those of the mean, or without a mean those of
-    /// each body.
+    /// Whether the overheads of all subjects have this relative precision: the overhead of the mean, or of each body if there
+    /// is no mean.
     fn is_precise(&self, mean: Option<&Mean>, precision: f64) -> bool {
         let is_known = |noise: Option<Interval>,
                         denied: &dyn Fn(usize) -> bool,

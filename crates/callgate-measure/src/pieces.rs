@@ -53,7 +53,7 @@ impl Pieces {
         mut run: impl FnMut(u32) -> Result<u64, E>,
     ) -> Result<u64, E> {
         self.times.clear();
-        // At most as many as there are iterations, for which there is room.
+        // Does not allocate: there is room for `iterations` times.
         for _ in 0..(iterations / self.size).max(1) {
             self.times.push(run(self.size)?);
         }

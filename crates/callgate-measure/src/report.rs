@@ -87,8 +87,8 @@ pub struct Aggregate {
     pub before: String,
     /// The subject over which the overhead is.
     pub base: String,
-    /// The change of the overhead: -0.29 if 29 % of it are removed. `None` if `before` does not cost more than `base`, as
-    /// far as was measured.
+    /// The change of the overhead: -0.29 if 29 % of it are removed. `None` if `before` was not measured to cost more than
+    /// `base`.
     pub change: Option<Interval>,
     /// The change of the number of executed instructions, with the kernel's cache; `None` if there were none before.
     pub executed: Option<f64>,

@@ -100,8 +100,8 @@ mod frame {
         pub(crate) fn signal_return(&self) {
             // SAFETY: the place is in the allocation. This thread alone uses it: the type is not `Sync`.
             let context = unsafe { &raw mut (*self.0.get()).context };
-            // SAFETY: the kernel loads the registers that were written here: the stack pointer, the base pointer and rbx are
-            // those of this code, execution continues at the label, and all others are declared as changed. Nothing is
+            // SAFETY: the kernel loads the registers that were written here. The stack pointer, the base pointer and rbx keep
+            // their values, execution continues at the label, and all other registers are declared as changed. Nothing is
             // written to the stack meanwhile.
             unsafe {
                 std::arch::asm!(

@@ -55,8 +55,9 @@ pub trait Save {
 /// What all threads did while they executed one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutableRecording {
-    /// The path that was given to `execve`; for a script, that of the script. At most 239 bytes, of which backslashes are
-    /// doubled, and those that are not UTF-8 are written `\xff`, so that different paths differ. Empty for all executables beyond [`MAX_EXECUTABLES`](crate::MAX_EXECUTABLES).
+    /// The path that was given to `execve`; for a script, the path of the script. At most 239 bytes are kept. Backslashes are
+    /// doubled, and bytes that are not UTF-8 are written as `\xff`, so different paths stay different. Empty for all
+    /// executables beyond [`MAX_EXECUTABLES`](crate::MAX_EXECUTABLES).
     pub path: String,
     /// Its syscalls: the first is the `execve` that started it. Its run has the label `executable`, and no numbers of
     /// processes and threads.

@@ -68,14 +68,14 @@ pub(super) struct Tallies {
     pub(super) whole: Tally,
     pub(super) processes: u64,
     pub(super) threads: u64,
-    /// How many threads were not recorded because [`MAX_THREADS`] were.
+    /// The number of threads beyond [`MAX_THREADS`], which were not recorded.
     pub(super) without_room: u64,
-    /// How many syscalls a filter denied, as far as that is known.
+    /// The number of syscalls that are known to be denied by a filter.
     pub(super) denied: u64,
     /// By the path that was executed; empty for all beyond [`MAX_EXECUTABLES`], and for those that are not known. `None`
     /// if they are not counted apart.
     pub(super) executables: Option<BTreeMap<Vec<u8>, Tally>>,
-    /// How many syscalls of the whole are missing in those of executables, because there were too many counters.
+    /// The number of syscalls that no executable has, because there were too many counters.
     pub(super) unsplit: u64,
 }
 

@@ -27,8 +27,8 @@ impl std::error::Error for Untranslatable {}
 /// Declares variables as values of 64 bits.
 ///
 /// # Errors
-/// If two variables have one name, but different widths: as 32 bits the values of the wider one were limited, and as 64 bits
-/// the program of the narrower one would get values for which it is not made.
+/// If two variables have one name, but different widths. 32 bits would limit the values of the wider one, and 64 bits would
+/// give values to the narrower one that its program was not made for.
 pub(crate) fn declare<'v>(
     writer: &mut Writer,
     variables: impl IntoIterator<Item = &'v Variable>,

@@ -4,12 +4,12 @@
 //! # By chance
 //!
 //! `a` of `n` old runs made a syscall, and `b` of `m` new runs. If both versions behave alike, the `a + b` runs that made
-//! it are a random choice of the `n + m` runs. The probability of a difference that is at least as unlikely as the
-//! recorded one is that of Fisher's exact test, two-sided (*The logic of inductive inference*, J. R. Stat. Soc. 98, 1935).
+//! it are a random choice of the `n + m` runs. The p-value is that of Fisher's exact test, two-sided (*The logic of inductive
+//! inference*, J. R. Stat. Soc. 98, 1935).
 //!
-//! A recording has hundreds of syscalls, so a few of them differ by chance. Differences are called significant by the
-//! procedure of Benjamini and Hochberg (*Controlling the false discovery rate*, J. R. Stat. Soc. B 57, 1995) over all
-//! syscalls and values that were compared: of those called so, at most 5 % are expected to be chance.
+//! A recording has hundreds of syscalls, so a few of them differ by chance. The procedure of Benjamini and Hochberg
+//! (*Controlling the false discovery rate*, J. R. Stat. Soc. B 57, 1995) over all compared syscalls and values decides
+//! which differences are significant: at most 5 % of these are expected to be chance.
 //!
 //! # Limits
 //!
@@ -228,7 +228,7 @@ fn runs_needed(compared: usize) -> u64 {
     runs
 }
 
-/// Whether a value of the compared bits may be one of those that are not listed.
+/// Whether a value of the compared bits may be among the values that are not listed.
 fn is_within(value: u64, bounds: Bounds, mask: u64) -> bool {
     let always = bounds.always & mask;
     let in_range = bounds.ever & !mask != 0 || (bounds.min..=bounds.max).contains(&value);

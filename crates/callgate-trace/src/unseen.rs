@@ -116,8 +116,8 @@ impl Unseen {
 /// something new contain the truth in 70 % to 90 % of all cases.
 const UNSEEN_PAIRS: f64 = 0.5;
 
-/// The probability that a run does something that none of `runs` runs did, if `alone` of them did something alone, and
-/// `pairs` pairs did so, without those in which a run also did something alone. At least two runs.
+/// The probability that the next run does something new. `runs`, at least 2, were recorded. `alone` of them did something
+/// that no other run did. `pairs` counts the pairs of other runs that did something that only these two did.
 fn next_run(runs: u64, alone: u64, pairs: u64) -> Estimate {
     let n = runs as f64;
     let value = alone as f64 / n;

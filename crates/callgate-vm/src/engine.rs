@@ -6,9 +6,9 @@ use callgate_core::{Ancillary, Endian, SeccompData, Verdict};
 
 /// An engine for a seccomp filter.
 ///
-/// The engine's `new` takes a [`Program`](callgate_core::Program) and the byte order of the machine
-/// that the program is for, which decides at which offset each half of an argument is. With a foreign
-/// byte order an engine returns what a machine with that byte order would.
+/// The engine's `new` takes a [`Program`](callgate_core::Program) and the byte order of its machine, which determines the
+/// offsets of the two halves of an argument. With a foreign byte order, an engine returns what a machine with that byte order
+/// would.
 pub trait SeccompEngine: Send + Sync {
     /// The filter's verdict on a syscall.
     fn verdict(&self, data: &SeccompData) -> Verdict;

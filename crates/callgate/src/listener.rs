@@ -6,8 +6,8 @@ use callgate_core::{Action, Endian, Insn, LongProgram, Op, Verdict};
 /// Whether a program can return USER_NOTIF, so that it must be installed with `SECCOMP_FILTER_FLAG_NEW_LISTENER`. Without a
 /// listener, the kernel fails these syscalls with ENOSYS.
 ///
-/// Of verdicts that the program computes (`RET A`), all values are found by symbolic execution. A program for which this exceeds
-/// the default budget counts as one that can.
+/// If the program computes verdicts (`RET A`), symbolic execution finds all their values. If that exceeds the default budget,
+/// the answer is `true`.
 ///
 /// ```
 /// use callgate::{Arch, Filter, Verdict, needs_listener};

@@ -120,8 +120,8 @@ impl RuleSet {
         self.was_uncertain || self.tree.is_uncertain()
     }
 
-    /// Whether a verdict is correct: that of the rules, or, if the order is undefined in libseccomp because a rule
-    /// compares an argument twice, that of any matching rule.
+    /// Whether a verdict is correct. If a rule compares an argument twice, libseccomp's order of the rules is undefined, and
+    /// the verdict of any matching rule is correct.
     pub fn allows(&self, args: &[u64; 6], verdict: u32) -> bool {
         let repeats =
             |rule: &Rule| rule.comparisons.windows(2).any(|pair| pair[0].arg == pair[1].arg);

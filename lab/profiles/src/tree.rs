@@ -9,11 +9,13 @@
 //! the rules: a defect of the library (2.5.4 to 2.6.1). `Tree::walk` executes that program.
 //!
 //! Before that, redundant rules are removed: a new rule removes those with the same action that contain its
-//! comparisons consecutively, and is dropped if it contains an old one in this way. If a rule contains a node with
-//! which another one begins, what the library removes depends on state that this model does not have, so it is
-//! uncertain whether a later rule is refused. The same holds if both branches of a node lead to one action, if a rule is
-//! removed that shares nodes with one of another action, and if a node would be linked twice, which corrupts the
-//! library's lists: it may hang.
+//! comparisons consecutively, and is dropped if it contains an old one in this way. What the library removes may depend on
+//! state that this model does not have. Then it is uncertain whether a later rule is refused:
+//!
+//! - a rule contains the first node of another rule
+//! - both branches of a node lead to one action
+//! - a removed rule shares nodes with a rule of another action
+//! - a node would be linked twice; this corrupts the library's lists, and it may hang
 
 use crate::rule::{Comparison, Op, Rule};
 

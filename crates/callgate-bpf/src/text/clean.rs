@@ -227,8 +227,8 @@ fn has_code(line: &str) -> bool {
     line.contains([':', '(', '{']) || line.contains("//")
 }
 
-/// Whether all lines begin with consecutive numbers, and something other than numbers follows. This is not so for tables
-/// in decimal, and for numbers from 0 on, which are those of a listing.
+/// Whether all lines begin with consecutive numbers that are line numbers. They are not if only numbers follow (a table in
+/// decimal), or if they begin at 0 (a listing of instructions).
 fn is_numbered(text: &str) -> bool {
     let mut before = None;
     let mut has_words = false;

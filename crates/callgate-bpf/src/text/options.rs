@@ -15,7 +15,7 @@ pub struct TextOptions {
 }
 
 impl TextOptions {
-    /// For machines of a byte order. The architecture is the one that the text compares, if that is only one.
+    /// For machines of a byte order. If the text compares with exactly one architecture, it is read for that one.
     pub const fn new(endian: Endian) -> TextOptions {
         let definitions = Vec::new();
         TextOptions { endian, arch: None, usual_arch: None, definitions, is_strict: false }
@@ -39,7 +39,7 @@ impl TextOptions {
         TextOptions { definitions, ..self }
     }
 
-    /// Whether what is assumed about a text, such as about the headers that it includes, is an error.
+    /// Whether assumptions about a text, such as about the headers that it includes, are errors instead of warnings.
     #[must_use]
     pub fn with_strict(self, is_strict: bool) -> TextOptions {
         TextOptions { is_strict, ..self }

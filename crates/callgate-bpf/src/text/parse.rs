@@ -32,9 +32,9 @@ pub fn parse(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError> {
     parse_program(text, &TextOptions::new(endian)).map(|program| program.insns)
 }
 
-/// Reads a program in any textual form, which may contain the names of syscalls and constants, whose values depend on the
-/// architecture. Also returns the byte order of the machine that it is for, which assembly sets with `.endian`, and what was
-/// changed in the program.
+/// Reads a program in any textual form. It may contain names of syscalls and constants, whose values depend on the
+/// architecture. Also returns the byte order of its machine, which assembly sets with `.endian`, and what was changed in the
+/// program.
 ///
 /// ```
 /// use callgate_bpf::text::{self, TextOptions};

@@ -10,7 +10,7 @@ use super::sysroot::Sysroot;
 /// Services that are in the C library itself since glibc 2.34.
 const BUILT_IN: &[&str] = &["files", "dns"];
 
-/// The modules that `/etc/nsswitch.conf` names, as far as they are installed.
+/// The installed modules that `/etc/nsswitch.conf` names.
 pub(super) fn configured(sysroot: &Sysroot, machine: Machine) -> Vec<PathBuf> {
     let search = Search::new(sysroot.clone(), machine);
     let file = sysroot.resolve(&PathBuf::from("/etc/nsswitch.conf"));

@@ -121,7 +121,7 @@ fn unknown_sites(code: &Code) -> Option<String> {
     })
 }
 
-/// Refuses to write a profile of what the code can do if some of it is not known, unless that is allowed.
+/// Refuses to grant what the code can make if the number of some syscall is unknown, unless `is_allowed`.
 pub(crate) fn check_sites(code: &Code, is_allowed: bool, has_recording: bool) -> Result<()> {
     let Some(unknown) = unknown_sites(code).filter(|_| !is_allowed) else { return Ok(()) };
     let them = if code.unresolved.len() == 1 { "it" } else { "them" };

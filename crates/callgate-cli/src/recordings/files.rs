@@ -32,7 +32,7 @@ impl NamedRecording {
 /// How recordings are read.
 #[derive(Clone, Copy)]
 pub(crate) struct RecordingOptions {
-    /// The architecture of logs that do not name one, if not that of this machine.
+    /// The architecture of logs that do not name one; `None`: that of this machine.
     pub(crate) arch: Option<Arch>,
     /// Whether unknown names are errors.
     pub(crate) strict: bool,

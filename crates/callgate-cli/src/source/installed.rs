@@ -80,8 +80,8 @@ impl InstalledUnit {
     }
 }
 
-/// The version of systemd on this machine, by the name of its library, `libsystemd-shared-252.so`; `None` if it is not one of which
-/// the sets are known.
+/// The version of systemd on this machine, from the name of its library, such as `libsystemd-shared-252.so`; `None` if the
+/// syscall sets of this version are not known.
 pub(super) fn installed_version() -> Option<SystemdVersion> {
     let beside = fs::read_dir("/usr/lib").ok()?.flatten().map(|entry| entry.path().join("systemd"));
     let directories = beside.chain(["/usr/lib/systemd", "/usr/lib64/systemd"].map(PathBuf::from));

@@ -92,10 +92,10 @@ pub(super) const MAX_SINGLES: u32 = 5;
 /// The maximum number of single values of the class without bits of the mask.
 const MAX_CLEAR_SINGLES: u32 = 8;
 
-/// A mask that separates two classes after equality tests of at most `most` single values, given as the set of their
-/// indexes in `intervals`, of which there are at most 16. Prefers few of them.
+/// A mask that separates two classes after equality tests of at most `most` single values, and the set of the indexes of
+/// these values in `intervals`. Finds the minimum number of single values. There are at most 16 intervals.
 ///
-/// The minimum number does not decrease if intervals are added.
+/// That minimum does not decrease if intervals are added.
 pub(super) fn mask_after_singles(
     intervals: &[WeightedInterval],
     [a, b]: [usize; 2],

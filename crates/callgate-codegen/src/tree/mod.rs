@@ -7,15 +7,14 @@
 //!
 //! - [`subsets`]: exact dynamic programming up to [`subsets::MAX_EXACT`] intervals, over all sets of intervals that
 //!   comparisons may leave;
-//! - [`ranges`]: more intervals, by dynamic programming over ranges. It is exact if no value is tested for equality
-//!   before the range is small, and close to the optimum otherwise.
-//!   Equality tests leave ranges with [`holes`], and [`plain_costs`] has a lower bound that spares most of them. [`equality`]
-//!   is one of its choices;
-//! - [`boundaries`]: the few intervals of many at which the former tries order tests;
+//! - [`ranges`]: dynamic programming over ranges, for more intervals. It is exact if no value is tested for equality
+//!   before the range is small, and close to the optimum otherwise. Equality tests leave ranges with [`holes`];
+//!   [`plain_costs`] has a lower bound that avoids most of these. [`equality`] chooses the equality tests;
+//! - [`boundaries`]: the few interval boundaries at which [`ranges`] tries order tests;
 //! - [`masks`]: the masks that separate classes;
 //! - [`pieces`]: few values of arguments, with masks before other tests;
-//! - [`search`]: any number of intervals; cuts ranges in halves until one of the former applies;
-//! - [`quick`]: a good tree in almost linear time, without any of the former;
+//! - [`search`]: any number of intervals; cuts ranges in halves until one of the methods above applies;
+//! - [`quick`]: a good tree in almost linear time, without the methods above;
 //! - [`node`]: trees, bitset tests of up to 32 values by a constant, and the code of a tree.
 
 mod boundaries;

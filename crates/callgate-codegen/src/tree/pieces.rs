@@ -77,11 +77,13 @@ fn cut(intervals: &[WeightedInterval]) -> Vec<WeightedInterval> {
     pieces
 }
 
-/// A mask, the pieces of which all values share a bit with it, and those of which none does.
+/// A mask, and the pieces that it can separate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Mask {
     mask: u32,
+    /// Pieces all of whose values have a bit of the mask.
     set: Set,
+    /// Pieces whose values have no bit of the mask.
     clear: Set,
 }
 

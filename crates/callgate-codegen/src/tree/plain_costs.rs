@@ -60,8 +60,9 @@ impl PlainCosts {
         if low < end { self.costs[low * self.n + end - 1] } else { 0.0 }
     }
 
-    /// The costs of both parts of a range that is not solved, for each interval with which the upper part may begin.
-    /// Further sums, up to a multiple of [`LANES`], are infinite: the left parts are at least as long as the range.
+    /// For a range that is not solved yet: the costs of the lower and of the upper part, for each interval at which the upper
+    /// part may begin. The slices are padded to a multiple of [`LANES`]. The sums in the padding are infinite, because their
+    /// lower parts are at least as long as the range.
     #[inline(always)]
     fn parts(&self, first: usize, last: usize) -> (&[f64], &[f64]) {
         let (left, right) = (first * self.n + first, last * self.n + first + 1);
@@ -69,7 +70,7 @@ impl PlainCosts {
         (&self.costs[left..left + len], &self.costs[right..right + len])
     }
 
-    /// The least cost of both parts of a range that is not solved, as those that are longer and begin with it.
+    /// The least sum of the costs of both parts of a range. Neither it nor the longer ranges that begin with it are solved yet.
     #[inline(always)]
     pub(super) fn cheapest_split(&self, first: usize, last: usize) -> f64 {
         let (left, right) = self.parts(first, last);
@@ -128,8 +129,7 @@ impl Pieces {
         self.end
     }
 
-    /// The first of some units, which begin in the current piece or at its end, at which the parts of a split may cost less
-    /// than a bound.
+    /// The first of `units` at which a split may cost less than `bound`. All of them begin in the current piece or at its end.
     #[inline(always)]
     pub(super) fn next_split(
         &self,

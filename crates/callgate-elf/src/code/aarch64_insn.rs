@@ -1,8 +1,8 @@
 //! What aarch64 instructions do to registers and memory. Of instructions other than the known forms, only the registers
 //! that they write matter.
 //!
-//! Comparisons: after a subtraction the carry is the inverse of that of x86-64, and so are the conditions that test it, so that each
-//! condition means the same relation.
+//! Comparisons: a subtraction sets the carry to the inverse of the carry on x86-64. The conditions that test it are inverse as
+//! well, so each condition means the same relation as on x86-64.
 
 use super::aarch64_form::{Access, Altered, Form, SP, bits, form, mask, reg};
 use super::insn::{

@@ -196,7 +196,7 @@ fn parse(name: &str, data: Vec<u8>) -> Result<Image, Kind> {
     })
 }
 
-/// Start and size of each function with unwind information, which stripped files have as well, as far as it can be read.
+/// Start and size of each function that has readable unwind information. Stripped files have it as well.
 fn unwind_functions(layout: &Layout) -> Vec<(u64, u64)> {
     let Some(address) = unwind_start(layout) else { return Vec::new() };
     let Some(bytes) = layout.from(address) else { return Vec::new() };

@@ -7,9 +7,9 @@ use super::error::{InstallError, InstallErrorKind};
 
 /// Refuses a program that is for other architectures and would deny every syscall of this process, which could not even end.
 ///
-/// It is for other architectures if `arches`, those of its source, lack that of this process. It may still permit what is
-/// not for these, as a policy does whose verdict for other architectures is ALLOW; a program that permits `exit_group` of
-/// this process is accepted. Nothing is refused if `arches` is empty or the architecture of this process is unknown.
+/// It is for other architectures if `arches`, the architectures of its source, lack the one of this process. It is accepted
+/// anyway if it permits `exit_group` of this process, like a policy with ALLOW as the verdict for other architectures.
+/// Nothing is refused if `arches` is empty or the architecture of this process is unknown.
 ///
 /// [`Installer::install`](super::Installer::install) calls this for the policy of a proved program. It is for programs
 /// whose source is known in another way.

@@ -5,10 +5,13 @@
 //!
 //! This does not depend on the running machine, so programs for other kernels can be marked, too.
 //!
-//! Limits: syscalls of one ABI, except those for which the kernel runs no filter ([`is_never_filtered`]) and those
-//! that user space cannot make. A syscall for which the program reads the instruction pointer cannot be probed, because
-//! its address cannot be chosen. Division by a zero X kills and is not probed either. At most 4,094 different
-//! values.
+//! Limits:
+//!
+//! - The syscalls of one ABI. Syscalls without a filter ([`is_never_filtered`]) and those that user space cannot make are
+//!   not probed.
+//! - A syscall for which the program reads the instruction pointer is not probed, because its address cannot be chosen.
+//! - A division by X = 0 is not probed, because it kills.
+//! - At most 4,094 different values.
 //!
 //! Sources: `kernel/seccomp.c`, `__seccomp_filter` (an errno above 4,095 is cut down to it);
 //! `arch/s390/kernel/syscall.c`, `do_syscall`.

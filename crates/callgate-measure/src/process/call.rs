@@ -27,21 +27,21 @@ pub enum ArgumentValues {
 /// A syscall of a process.
 #[derive(Clone, Debug)]
 pub struct ProcessCall {
-    /// Its name; with the ABI if that is not the one of the machine.
+    /// Its name; with the ABI if the machine has another one.
     pub name: String,
     /// How often it was made.
     pub count: u64,
-    /// It, as it can be made safely; `None` if it cannot.
+    /// The syscall with safe arguments; `None` if it has none.
     pub(super) stand_in: Option<MeasurableSyscall>,
-    /// What the filters may have seen, with each combination of the values of the arguments that they load.
+    /// What the filters may have seen: each combination of recorded values of the arguments that they load.
     pub(super) seen: Vec<SeccompData>,
-    /// Whether there may be others.
+    /// Whether they may have seen other values.
     pub(super) are_others: bool,
 }
 
 impl ProcessCall {
-    /// A syscall as filters see it by its arch token and number, with the values of its arguments, of which those at the end
-    /// may be missing.
+    /// A syscall by the arch token and the number that filters see, with the values of its arguments. Arguments at the end may
+    /// be missing.
     pub fn new(
         name: impl Into<String>,
         count: u64,

@@ -10,8 +10,8 @@ use crate::body::Body;
 use crate::measure::{Mean, Samples};
 use crate::stats::{self, Interval};
 
-/// How well the cost of the recorder is known: the arguments of the process may take longer to count than those of the syscall
-/// with which it was measured.
+/// The relative error of the cost of the recorder. It was measured with one syscall, and the arguments of others may take longer
+/// to count.
 const RECORDER_ERROR: f64 = 0.1;
 
 /// What a process did in a part of the recorded time.
@@ -122,8 +122,8 @@ impl Share {
         paths.measured().flat_map(|call| [Body::from(call), Body::called(call)]).collect()
     }
 
-    /// Checks that there is something to measure, and returns the mean whose precision matters: over the measured syscalls,
-    /// weighted with those for which they stand.
+    /// Checks that there is something to measure, and returns the mean whose precision matters: the mean over the stand-ins,
+    /// weighted by the recorded syscalls that they represent.
     ///
     /// # Errors
     /// If the process made no syscalls, or if none can be measured.

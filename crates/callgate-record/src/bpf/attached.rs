@@ -268,13 +268,13 @@ mod tests {
         }
     }
 
-    /// Both those that run when the recording starts, and those that are started later.
+    /// Threads that run when the recording starts, and threads that are started later.
     #[test]
     #[ignore = "needs root: loads eBPF programs, and must run in the initial PID namespace"]
     fn threads_without_room_are_counted() {
         /// No thread has a larger number (`PID_MAX_LIMIT`).
         const UNUSED: u32 = 1 << 22;
-        // While this is there, other recorders use its programs, which are older, and not those that are loaded next.
+        // While this recorder exists, others use its programs instead of the programs that are loaded next.
         let _older = Recorder::new(false).unwrap();
         let mut recorder = Recorder::new(false).unwrap().with_own_programs().unwrap();
         let mut command = std::process::Command::new("sh");

@@ -21,7 +21,7 @@ pub(super) mod state {
     pub(in super::super) const BEFORE_EXECVE: i32 = 2;
     /// Added by the recorder while it ran: it may be in a syscall whose start was not seen.
     pub(in super::super) const ATTACHED: i32 = 3;
-    /// In the `execve` by which it joins the session of its cgroup, unless that fails.
+    /// In an `execve`. If that succeeds, the thread joins the session of its cgroup.
     pub(in super::super) const JOINS: i32 = 4;
 }
 

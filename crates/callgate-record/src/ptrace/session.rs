@@ -36,10 +36,10 @@ pub(super) struct Session {
     /// New tracees whose first stop came before the event of their parent, which may be killed before it reports
     /// that event.
     pub(super) early: HashSet<pid_t>,
-    /// Those that stay in their first stop, with this status, until it is known what their parent executes. Only used if
-    /// executables are counted apart.
+    /// Tracees that stay in their first stop until it is known what their parent executes, with the status of that stop. Empty
+    /// unless executables are counted apart.
     pub(super) held: HashMap<pid_t, c_int>,
-    /// Threads that cannot be traced, but whose syscalls the listener receives, and what they execute.
+    /// Threads that cannot be traced, with what they execute. The listener receives their syscalls.
     pub(super) others: HashMap<pid_t, Option<Rc<[u8]>>>,
     /// A process has another filter than the recorder's, so syscalls are counted at their start.
     pub(super) stops_at_syscalls: bool,

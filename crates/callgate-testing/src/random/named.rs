@@ -9,8 +9,8 @@ use proptest::sample::{select, subsequence};
 
 use super::policies::conditions;
 
-/// Syscalls, among them those that `socketcall` and `ipc` also reach, those with names for arguments of 32 bits, and those
-/// that some architectures lack.
+/// Syscalls of all kinds that names treat specially: reached through `socketcall` and `ipc` as well, with a second name for
+/// 32-bit arguments, or missing on some architectures.
 const NAMES: &[&str] = &[
     "accept4",
     "bind",

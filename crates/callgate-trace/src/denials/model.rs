@@ -10,7 +10,7 @@ pub const MAX_DENIALS: usize = 4096;
 /// The maximum number of programs that are kept for a denial, and of verdicts.
 pub(super) const MAX_PROGRAMS: usize = 16;
 
-/// The maximum number of lines that are kept of those that could not be read.
+/// The maximum number of unread lines that are kept.
 pub(super) const MAX_UNREAD: usize = 5;
 
 /// Why a line counts as a denial.
@@ -29,7 +29,7 @@ pub enum Evidence {
 pub struct LoggedCall {
     /// The syscall.
     pub syscall: SyscallId,
-    /// The arguments that the log contains. Of those of which the kernel reads 32 bits, only these are known.
+    /// The arguments that the log contains. If the kernel reads only 32 bits of an argument, the others are not known.
     pub args: [Option<u64>; 6],
     /// Why it counts as a denial.
     pub evidence: Evidence,

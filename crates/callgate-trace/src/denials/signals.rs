@@ -1,5 +1,5 @@
-//! Reports of `SIGSYS` that do not name the syscall, and processes that it ended according to strace, with the syscall in which each
-//! was: its line has no result (`= ?`).
+//! Reports of `SIGSYS` without the syscall, and processes that `SIGSYS` killed according to strace. strace shows their last
+//! syscall on a line without a result (`= ?`).
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use super::model::{LoggedCall, kept};
 use crate::logs::markers::{Marker, Reported};
 use crate::recording::SyscallId;
 
-/// How many lines may be between such a report and one with the syscall: gdb prints the place before `$_siginfo`, Android the
-/// registers before the cause, and systemd the end of a service after the audit record.
+/// The maximum distance in lines between a report without the syscall and one with it: gdb prints the place before
+/// `$_siginfo`, Android the registers before the cause, and systemd the end of a service after the audit record.
 const WINDOW: u64 = 40;
 
 /// A report that no report with the syscall explains yet.

@@ -1,9 +1,11 @@
 //! The arguments that may be limited to recorded values.
 //!
-//! This is a list, because the choice needs knowledge of the syscall. An argument is on it if it selects what the
-//! syscall *does*: a command, a socket family, a privilege. Pointers, sizes, descriptors, IDs and offsets are not: their
-//! values mean nothing in another run. Flags that depend on the data (such as those of `open`), or that do not change
-//! what a program may do (clocks, memory advice), are not on it either: a limit would only break the program later.
+//! This is a list, because the choice needs knowledge of the syscall. An argument is on the list if it selects what the
+//! syscall *does*: a command, a socket family, a privilege. These are not on the list:
+//!
+//! - pointers, sizes, descriptors, IDs and offsets: their values mean nothing in another run
+//! - flags that depend on the data, such as those of `open`, and flags that give no additional power, such as clocks and
+//!   memory advice: a limit would only break the program later
 //!
 //! Values that libraries may use in any run are always allowed (`usual`): a lock that was never contended during
 //! recording may be contended later, and glibc aborts a program whose `futex` fails.

@@ -45,8 +45,7 @@ impl BoundedSyscalls {
         }
     }
 
-    /// The index of a syscall in the order in which they were added, which it is if necessary; `None` if the limit is
-    /// reached.
+    /// The index of a syscall, in order of first use. Adds it if it is new; `None` if the limit is reached.
     pub(super) fn index(&mut self, syscall: SyscallId) -> Option<usize> {
         let key = key_of(syscall);
         let (word, bit) = hash_of(key);

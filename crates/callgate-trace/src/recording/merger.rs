@@ -1,8 +1,7 @@
 //! Merges many recordings, each run once.
 //!
-//! A recording is a set of runs, and its counts cannot be divided among them. So of recordings whose runs are contained in
-//! those of another one, only the latter is taken. This rule looks at all recordings at once and therefore does not
-//! depend on their order.
+//! A recording is a set of runs, and its counts cannot be divided among them. So a recording is ignored if another recording
+//! contains all of its runs. This rule looks at all recordings at once and therefore does not depend on their order.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -16,10 +15,9 @@ use super::run::{Caveat, RunId, digest};
 /// Merges recordings that are added one after the other, so that they need not be in memory at once. The result does not
 /// depend on their order.
 ///
-/// Recordings are sets of runs, so merging is idempotent: of recordings whose runs are contained in those of another one,
-/// which is known for runs with a [`RunId::Assigned`](super::RunId::Assigned), only the latter counts. Of several with the
-/// same runs, the one that is most complete counts: not truncated, with the fewest lost syscalls, the most calls and the
-/// most labels.
+/// Recordings are sets of runs, so merging is idempotent: a recording does not count if another one contains all of its runs.
+/// Runs are identified by [`RunId::Assigned`](super::RunId::Assigned). Of several recordings with the same runs, the most
+/// complete one counts: not truncated, with the fewest lost syscalls, the most calls and the most labels.
 ///
 /// Nothing can be subtracted from what was merged. If a recording arrives after a part of it, the recordings must be
 /// added a second time: [`Merging::Again`].
@@ -98,9 +96,9 @@ impl Merger {
     /// The merged recording.
     ///
     /// # Errors
-    /// If two recordings have runs in common, and each also has others: the counts of the former cannot be separated.
-    /// Also if there are more than 10,000 runs, which no file may have, and if the recordings of the second pass are not
-    /// those of the first.
+    /// - Two recordings share some runs, and each also has runs of its own: the counts of the shared runs cannot be separated.
+    /// - There are more than 10,000 runs, the limit of a file.
+    /// - The recordings of the second pass differ from those of the first.
     pub fn finish(mut self) -> Result<Merging, MergeError> {
         if self.plan.as_ref().is_some_and(|plan| *plan != self.added) {
             return Err(MergeError(MergeErrorKind::Changed));

@@ -186,7 +186,7 @@ impl ArgValues {
         }
     }
 
-    /// Says in which run values were seen for which this is not known.
+    /// Sets the run of values that were seen in a single, unknown run.
     pub(super) fn attribute(&mut self, run: u64) {
         if let ValueSet::Listed(listed) = &mut self.set {
             listed.seen.resize(listed.values.len(), Evidence::default());

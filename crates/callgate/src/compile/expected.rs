@@ -48,7 +48,7 @@ pub fn expected_insns(
 pub enum Basis {
     /// Those with a weight.
     Weights,
-    /// None has a weight, so those that are permitted for some arguments, as if they were equally frequent.
+    /// No syscall has a weight, so all that are permitted for some arguments, with equal weights.
     Permitted,
 }
 

@@ -212,9 +212,10 @@ impl FilterBuilder {
     /// Gives syscalls a verdict.
     ///
     /// # Errors
-    /// If no architecture of the builder has the name; if a number is given but the architectures have several tokens, or
-    /// the number is one of x32 without x32; if the verdict is an errno above 4095; if the verdict has higher precedence than that of an earlier
-    /// unconditional rule for the same syscall, which decides.
+    /// - No architecture of the builder has the name.
+    /// - A number is given, but the architectures have several tokens, or the number is one of x32 without x32.
+    /// - The verdict is an errno above 4095.
+    /// - An earlier unconditional rule for the same syscall has a verdict of lower precedence. The earlier rule would win.
     pub fn rule<S: Into<Syscall>>(
         mut self,
         verdict: Verdict,

@@ -1,8 +1,8 @@
-//! Lint: finds rules that do not mean what they seem to mean, and filters that can be evaded.
+//! Lint: finds misleading rules, and filters that can be evaded.
 //!
-//! Each [`Finding`] has a [`Check`] with a stable identifier, a position if the filter has a text, what to do about it, and,
-//! where the finding is about what the filter does, concrete syscalls as evidence. These syscalls come from the decision diagram of the
-//! filter, and [`lint`] runs each of them through the filter again before it returns it.
+//! Each [`Finding`] has a [`Check`] with a stable identifier, a position if the filter has a text, and advice. A finding about
+//! what the filter does has concrete syscalls as evidence. They come from the MTBDD of the filter, and [`lint`] runs the filter
+//! on each of them before it returns the finding.
 //!
 //! ```
 //! use callgate_formats::oci::{self, ReadOptions};

@@ -66,8 +66,8 @@ pub(super) fn allows_unnamed(store: &Store, func: Func, arch: Arch) -> bool {
     }
 }
 
-/// The verdict that a function has by default for an arch token with these ABIs: the one that most denied numbers up to the
-/// last allowed syscall have, whatever their arguments. Gaps count first. `None` if there are none.
+/// The default verdict of a function for an arch token with these ABIs. It is the most frequent verdict among the numbers up to
+/// the last allowed syscall that are denied with any arguments. Gaps count first. `None` if no number is denied so.
 pub(super) fn denied_by_default(
     store: &Store,
     func: Func,

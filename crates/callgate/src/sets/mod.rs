@@ -1,4 +1,4 @@
-//! Filters as sets of syscalls: which filter permits more, and filters that are combined from others.
+//! Filters as sets of syscalls: comparison (which filter permits more) and combination.
 //!
 //! The sets are ordered by the kernel's order of actions (`seccomp_run_filters` in `kernel/seccomp.c`): for one syscall,
 //! the verdict whose action has higher [precedence](crate::Verdict::precedence) is the stricter one. The data of a verdict
@@ -18,8 +18,7 @@
 //! numbers that no syscall has, and a denylist allows [most of them](Expression).
 //!
 //! **Arguments.** The kernel reads only the low 32 bits of many arguments, and filters see 64.
-//! [`as_the_kernel_reads`] makes functions of what the kernel reads, so that a comparison does not depend on
-//! what it ignores.
+//! [`as_the_kernel_reads`] restricts functions to the bits that the kernel reads, so that a comparison ignores the others.
 
 mod compare;
 mod defaults;

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use callgate_core::diagram::{Func, Store, VARS};
 use callgate_core::{Endian, FilterInput, Layout, PacketHead, Verdict, Word};
 
-/// The shortest packet for which a function of packets returns a value, with as many bytes 0 as possible. `None` if it never
-/// returns the value.
+/// The shortest packet for which a function of packets returns a value; as many of its bytes as possible are 0. `None` if the
+/// function never returns the value.
 ///
-/// From the last node to the first, it finds the least length with which each node leads to the value: bits of the length
-/// count, those of bytes do not.
+/// Bottom-up, it finds for each node the least length of a packet that leads from the node to the value. Only nodes that test
+/// bits of the length add to it.
 pub(super) fn shortest(store: &Store, func: Func, value: u32) -> Option<PacketHead> {
     let length = Layout::Packet.words().next_back()?;
     let wanted = |node: Func| store.as_verdict(node) == Some(Verdict(value));

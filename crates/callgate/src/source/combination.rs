@@ -167,8 +167,8 @@ impl Filter {
     }
 }
 
-/// The architectures on which an operation changes a syscall: what is removed must not remain through another ABI of the same
-/// token, such as x32 in a program that checks the token only.
+/// The architectures on which an operation changes a syscall. A removed syscall must not remain permitted through another ABI
+/// with the same token, such as x32 in a program that only checks the token. So a removal also covers these ABIs.
 fn operation_arches(operation: Operation, arches: &[Arch]) -> Vec<Arch> {
     let mut all = arches.to_vec();
     if matches!(operation, Operation::Subtract { .. }) {

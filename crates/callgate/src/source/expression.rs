@@ -1,9 +1,9 @@
 //! Sources that combine others: `container-default + ptrace - userfaultfd ^ preset:no-ptrace`.
 //!
-//! `+` permits what the next term permits as well, `-` removes it, `^` restricts to what both permit; from left to right.
-//! Operators stand between blanks. A term is a source; all but the first may be the name of a syscall, which stands for
-//! all its calls on the architectures of the sources, also through `socketcall` and `ipc`. What is removed gets the verdict
-//! that the first source has by default, or after `-` that of `NAME:VERDICT`. `allow` may precede the first term.
+//! `+` also permits what the next term permits, `-` denies what it permits, and `^` keeps what both permit. They are applied
+//! from left to right and stand between blanks. A term is a source. Each term after the first may instead be the name of a
+//! syscall: all its calls on the architectures of the sources, also through `socketcall` and `ipc`. A denied syscall gets the
+//! default verdict of the first source, or after `-` the verdict of `NAME:VERDICT`. `allow` may precede the first term.
 
 use callgate_bpf::diagnostic::{Diagnostic, Help};
 use callgate_bpf::suggest::nearest;

@@ -23,7 +23,7 @@ pub struct Filter {
     pub name: String,
     /// What it is.
     pub content: Content,
-    /// The flags with which it is to be installed, as far as they are known.
+    /// The known flags for its installation.
     pub flags: FilterFlags,
     /// The supervisor that handles notifications.
     pub listener: Option<Listener>,
@@ -293,7 +293,7 @@ impl Filter {
         Message::failed(&self.name, error, self.wording.give_values)
     }
 
-    /// The architectures that a program compares, if none of them is one of those that results are about.
+    /// The architectures that a program compares with, if results are about none of them.
     pub fn other_arches(&self) -> Option<Vec<Arch>> {
         let Content::Program(program, endian) = &self.content else { return None };
         let compared = arches_in(program, *endian);

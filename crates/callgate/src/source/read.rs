@@ -114,7 +114,7 @@ impl Reader<'_> {
         Message::all(&self.source.name, messages)
     }
 
-    /// With `strict`, refuses texts that are not what they look like, and those that the caller refuses.
+    /// With `strict`, refuses texts with hidden characters, and texts that the caller marked as refused.
     fn check_given_texts(&self) -> Result<(), Messages> {
         if !self.source.reading.strict {
             return Ok(());
@@ -187,7 +187,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The messages about a source that was read in a detected format: what it is instead, if that is known.
+    /// The messages about a source that could not be read in the detected format. If its true format is known, a message
+    /// about that replaces `errors`.
     fn explained(&self, errors: Messages, format: SourceFormat, bytes: &[u8]) -> Messages {
         let Reading { arches, machine, .. } = &self.source.reading;
         // A message about the whole is not about its content.

@@ -104,8 +104,8 @@ impl Experiment {
         }
     }
 
-    /// Whether other code and data can be touched before each syscall: not where many threads or long runs are
-    /// what is measured, and not where it is part of the experiment.
+    /// Whether other code and data can be touched before each syscall. Experiments with many threads or long runs cannot do
+    /// this, and in some experiments it is part of what they measure.
     pub const fn can_be_cold(self) -> bool {
         !matches!(
             self,

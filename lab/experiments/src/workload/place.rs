@@ -15,7 +15,7 @@ const LONGEST: usize = 108 - 24;
 /// A directory that only the servers' user can access. It is removed when dropped.
 pub(super) struct Place {
     path: PathBuf,
-    /// The IDs of the user and the group that servers run as, if they differ from those of this process.
+    /// The user ID and the group ID of the servers; `None`: those of this process.
     pub(super) user: Option<(u32, u32)>,
 }
 

@@ -186,8 +186,8 @@ fn deny() -> Result<Rules> {
     Ok(Rules::new(Arch::X86_64, Verdict::ALLOW, syscalls?))
 }
 
-/// The denylist of Flatpak for desktop applications (`setup_seccomp` in common/flatpak-run.c), for an application
-/// that may neither debug nor use other address families than those for the network and local ones.
+/// Flatpak's denylist (`setup_seccomp` in common/flatpak-run.c) for an application that may not debug, and may use
+/// only the address families of the network and of local sockets.
 fn desktop() -> Result<Rules> {
     const REFUSED: [&str; 21] = [
         "syslog",

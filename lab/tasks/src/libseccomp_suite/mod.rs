@@ -4,9 +4,8 @@
 //! the other: the suite itself links the library statically, together with its simulator and its tools. [`batch`]
 //! reads the tables of tests, [`simulations`] and [`commands`] run their lines, [`report`] prints the results.
 //!
-//! The cases and their results are those of the suite's own script `tests/regression` in the mode `c`, except that
-//! a program exports its filter once and not once per case, and that tests of type `live` run even if they are not
-//! asked for.
+//! The cases and their results are those of the suite's own script `tests/regression` in the mode `c`, with two
+//! differences: a program exports its filter once instead of once per case, and tests of type `live` always run.
 
 mod arches;
 mod batch;

@@ -190,8 +190,8 @@ impl Code {
         }
     }
 
-    /// An order in which nodes precede their successors, and as many as possible directly precede their follower. The
-    /// first node stays the first.
+    /// A topological order that places as many nodes as possible directly before their follower. The first node stays the
+    /// first.
     fn order(&self) -> Vec<usize> {
         // The last node with a follower is directly before it; the others need a `ja`.
         let mut leader = vec![None; self.nodes.len()];

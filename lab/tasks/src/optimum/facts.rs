@@ -135,8 +135,9 @@ impl Values {
         }
     }
 
-    /// The tests of what A holds that are worth trying for a set of values: each partition once, and of those that lead
-    /// values to a return only those that lead the most there. Whatever comes after the others suits these, too.
+    /// The tests of what A holds that are worth trying for a set of values. Each partition is listed once. A test that leads
+    /// values to a return is listed only if no other test leads more values there: the code after the smaller test also
+    /// works after the larger one.
     fn splits(&mut self, set: Set, held: Held) -> Vec<Split> {
         if held.is_nothing() {
             return Vec::new();

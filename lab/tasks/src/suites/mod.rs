@@ -1,5 +1,5 @@
-//! `cargo lab suites`: whether profiles from some runs of a test suite suffice for the other runs, and whether the
-//! estimate of what is unseen foretells it.
+//! `cargo lab suites`: cross-validation. Are profiles from some runs of a test suite sufficient for the other runs, and does
+//! the estimate of what is unseen predict this?
 
 mod options;
 mod record;

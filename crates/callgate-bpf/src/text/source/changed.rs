@@ -1,7 +1,7 @@
 //! Assignments to fields of instructions, as in the functions that set variables: `insns[5].k = fd`.
 //!
-//! An array that the program changes is not the filter. What is changed is found by name: the array that is read, what is
-//! declared with a type of instructions, and what the array is copied to.
+//! An array that the program changes is not the filter. The assignments are found by the name of what they change: the
+//! array itself, a variable with a type of instructions, or a copy of the array.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, error};
 use crate::lexer::Language;
 use crate::token::{Token, starts};
 
-/// An error at the first assignment to a field of an instruction. `declaration` is what is before the array that is read.
+/// An error at the first assignment to a field of an instruction. `declaration` contains the tokens before the array.
 pub(super) fn changed_field(
     text: &[Token<'_>],
     declaration: &[Token<'_>],
@@ -56,7 +56,7 @@ enum Place<'a> {
     Expression,
 }
 
-/// The assignments to fields with the names of those of instructions.
+/// The assignments to fields that are named like the fields of an instruction.
 fn assignments<'t, 'a>(text: &'t [Token<'a>]) -> Vec<Assignment<'t, 'a>> {
     let mut found = Vec::new();
     // The names before the brackets that are open, and before the one that was closed last.

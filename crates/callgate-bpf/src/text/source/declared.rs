@@ -1,5 +1,8 @@
-//! What a text declares besides arrays: enumerators and constants, whose values are known, other names, which hide those of
-//! headers, and the structures whose layout readers of instructions know.
+//! What a text declares besides arrays:
+//!
+//! - enumerators and constants, with their values
+//! - other names, which hide the same names in headers
+//! - structures of instructions, with their layout
 
 use std::collections::{HashMap, HashSet};
 

@@ -304,7 +304,7 @@ impl<'x, 't, 'a> Expander<'x, 't, 'a> {
         let parts = called.parts();
         let mut expanded: Vec<Option<Vec<Piece<'a>>>> = vec![None; arguments.len()];
         let mut body: Vec<Piece<'a>> = Vec::new();
-        // Whether the next part is joined to what is before it, and whether that is nothing.
+        // Whether the next part is joined to the part before it (`##`), and whether that part is empty.
         let (mut joins, mut is_left_empty) = (false, false);
         for (at, part) in parts.iter().enumerate() {
             self.step(position)?;

@@ -111,9 +111,9 @@ impl Model {
 pub(super) enum Sure {
     /// The number and the type.
     Yes,
-    /// The number, if all types of 32 bits or more have it, or else its low 32 bits: the type is another one in some headers.
+    /// The number, if all types of 32 bits or more can hold it; otherwise its low 32 bits. The type differs between headers.
     Low,
-    /// The low 32 bits: it was computed from one of which only these are known.
+    /// The low 32 bits: the number was computed from a number of which only the low 32 bits are known.
     LowOnly,
     /// Nothing: a condition depends on a name that is not known.
     No,

@@ -157,9 +157,9 @@ fn is_adjacent(first: &Token<'_>, second: &Token<'_>) -> bool {
     first.text.as_bytes().as_ptr_range().end == second.text.as_ptr()
 }
 
-/// Macros that many examples use without showing their definitions: those of Will Drewry's and Kees Cook's tutorial on seccomp
-/// filters (`seccomp-bpf.h`), which later examples copied, and short names of opcodes in examples of socket filters. Those of
-/// the text come first.
+/// Macros that many examples use without showing their definitions. Some are from the tutorial on seccomp filters by Will Drewry
+/// and Kees Cook (`seccomp-bpf.h`), others are short names of opcodes in examples of socket filters. A definition in the text
+/// takes precedence.
 pub(super) const DEFINITIONS: &str = r"
 #define syscall_nr offsetof(struct seccomp_data, nr)
 #define arch_nr offsetof(struct seccomp_data, arch)

@@ -150,7 +150,7 @@ impl Save for Counter<'_> {
     }
 
     fn part(&mut self, whole: &Recording, _: &[ExecutableRecording]) {
-        // Each time as long after the counters were read, so that differences are those of the same time.
+        // The delay after the reading of the counters is always the same, so differences of both cover the same time.
         let at = Instant::now();
         // It has ended otherwise.
         let Ok(cpu_time) = self.process.cpu_time() else { return };

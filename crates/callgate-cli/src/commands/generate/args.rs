@@ -295,7 +295,7 @@ fn namespaces(text: &str) -> Result<AllowedNamespaces, String> {
 }
 
 impl GenerateArgs {
-    /// The name of the resource of k8s: as given, or that of the output file if it can be one.
+    /// The name of the Kubernetes resource: the given one, or else that of the output file if it is valid.
     fn resource_name(&self) -> String {
         let stem = self.output.as_deref().and_then(Path::file_stem).and_then(OsStr::to_str);
         let stem = stem.filter(|stem| is_resource_name(stem));

@@ -1,4 +1,4 @@
-//! `callgate lint`: finds rules that do not mean what they seem to mean, and filters that can be evaded.
+//! `callgate lint`: finds misleading rules, and filters that can be evaded.
 
 mod args;
 mod run;

@@ -1,4 +1,4 @@
-//! `callgate report`: a page that shows people what a filter does, or what changed between two.
+//! `callgate report`: writes a web page about what a filter does, or about the changes between two filters.
 
 mod analysis;
 mod args;

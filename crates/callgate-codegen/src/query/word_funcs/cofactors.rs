@@ -17,8 +17,8 @@ impl WordFuncs {
         self.transformed(func, &end, &mut |funcs, bit, low, high| funcs.node(bit, low, high))
     }
 
-    /// The function that results from `end` for those parts, with the bits on which they depend, for which it returns one, and
-    /// from `join` for a bit and the results for both of its values.
+    /// Transforms a function bottom-up. `end` gets each node and the bits on which it depends; if it returns a result, that
+    /// replaces the node. Otherwise both children are transformed, and `join` combines the bit of the node with their results.
     fn transformed(
         &mut self,
         func: WordFunc,

@@ -1,10 +1,10 @@
-//! What a C library or the runtime of a language may do at any time, whatever the program does.
+//! Syscalls that a C library or a language runtime may make at any time, in any program.
 //!
 //! A recording has these syscalls only by chance: a signal that preempts a goroutine, a lock that another thread holds, a
 //! heap that grows, a page of code that V8 makes executable, an assertion that fails. A profile without them kills some of
-//! the runs of a program, or makes them slow. So they are granted with a reason of their own: at most 25 for
-//! each runtime, each with its place in the source of the runtime, none of them dangerous, and arguments that select what
-//! a syscall does are limited to the values that the runtime uses.
+//! the runs of a program, or makes them slow. So they are granted with a reason of their own. There are at most 25 per
+//! runtime, none of them dangerous, each with its place in the source of the runtime. Arguments that select what a syscall
+//! does are limited to the values that the runtime uses.
 //!
 //! | file | contents |
 //! |---|---|

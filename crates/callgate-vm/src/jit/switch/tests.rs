@@ -115,7 +115,7 @@ fn a_choice_has_no_table() {
 
 #[test]
 fn tables_span_gaps_within_their_limit() {
-    // 60 numbers, the last of which is as far as given from the first one: with x32 and all others, 122 ranges.
+    // 60 numbers, the last one at the given distance from the first: with x32 and all others, 122 ranges.
     let spanned = |distance: u32| {
         let numbers = (0..59).map(|at| 20 + 14 * at).chain([20 + distance]);
         let groups = found(tree(&numbers.collect::<Vec<_>>())).0.remove(0).groups;

@@ -99,8 +99,8 @@ func {in_thread}({declared}) {returned} {{
     )
 }
 
-/// The beginning of a Go file, of one that selects a program by architecture or has an installer, for which it says whether
-/// it returns a listener.
+/// The package clause and the imports of a Go file with an installer, or with a program for each architecture (`None`).
+/// `Some(true)`: the installer returns a listener.
 pub(in crate::emit) fn imports(package: &str, installer: Option<bool>) -> String {
     let imports = match installer {
         None => "\t\"runtime\"\n",

@@ -26,7 +26,7 @@ pub(super) fn is_recent(bits: u32) -> bool {
     bits == FilterFlags::WAIT_KILLABLE_RECV.bits()
 }
 
-/// Parameters before others, or arguments before those with which others are passed on.
+/// A parameter or an argument in front of a list of others, which may be empty.
 pub(super) fn before(first: &str, others: &str) -> String {
     match others {
         "" => first.to_owned(),

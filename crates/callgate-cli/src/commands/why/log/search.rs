@@ -24,7 +24,7 @@ pub(super) fn explains(evidence: Evidence, verdict: Verdict) -> bool {
     }
 }
 
-/// A call with the known arguments that gets such a verdict, with zeros for the others as far as possible.
+/// A call with the known arguments and a wanted verdict. The unknown arguments are zero where possible.
 pub(super) fn find(
     diagram: &(Store, Func),
     call: &LoggedCall,
@@ -33,8 +33,7 @@ pub(super) fn find(
     find_with(diagram, data(call), &known_words(call), is_wanted)
 }
 
-/// A call with these values of the known words that gets such a verdict, with the given values of the others as far as
-/// possible.
+/// A call with a wanted verdict. The known words have the values of `data`, the other words have them where possible.
 pub(crate) fn find_with(
     (store, root): &(Store, Func),
     data: SeccompData,
