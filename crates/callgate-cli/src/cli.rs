@@ -13,8 +13,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    asm, bench, check, compile, completions, convert, diff, disasm, dump, explain, fuzz, generate,
-    lint, man, merge, optimize, record, report, run, sets, simulate, subset, test, why,
+    asm, bench, check, compile, completions, convert, diff, disasm, dry_run, dump, explain, fuzz,
+    generate, lint, man, merge, optimize, record, report, run, sets, simulate, subset, why,
 };
 use crate::report::{ERROR_STATUS, Failure, Result, note};
 use crate::source_words::with_source_option;
@@ -176,7 +176,7 @@ subcommands! {
     "report" Report(report::ReportArgs) => report::run,
     "generate" Generate(generate::GenerateArgs) => generate::run,
     "check" Check(check::CheckArgs) => check::run,
-    "test" Test(test::TestArgs) => test::run,
+    "test" Test(dry_run::DryRunArgs) => dry_run::run,
     "fuzz" Fuzz(fuzz::FuzzArgs) => fuzz::run,
     "bench" Bench(bench::BenchArgs) => bench::run,
     "completions" Completions(completions::CompletionsArgs) => |args| completions::run(args, command()),

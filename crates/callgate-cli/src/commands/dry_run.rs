@@ -39,7 +39,7 @@ Exit status: 0 nothing is denied, 1 something is or may be denied, 2 error; 127
 if the command is not found, 126 if it cannot be executed. If the recording is
 incomplete and nothing is denied, that is an error, because the filter may deny
 what is missing. The exit status of the command is printed if it is not 0.")]
-pub(crate) struct TestArgs {
+pub(crate) struct DryRunArgs {
     /// The filter, a SOURCE (see `callgate --help`)
     #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
@@ -64,7 +64,7 @@ pub(crate) struct TestArgs {
     command: Vec<OsString>,
 }
 
-pub(crate) fn run(args: &TestArgs) -> Result<u8> {
+pub(crate) fn run(args: &DryRunArgs) -> Result<u8> {
     // Errors of the filter are reported before the command runs.
     let filter = Source::parse(&args.source)?.read(&args.reading)?;
     let mut store = Store::default();
