@@ -6,13 +6,19 @@ use crate::message::{Error, Message};
 use crate::policy::Policy;
 use crate::read::{not_compiled, not_emitted, read, read_weights};
 use callgate::compile::{Options, compile_template};
-use callgate::emit::{Language, SourceOptions, source, template_source};
+use callgate::emit::{Language, SourceOptions, source, target_condition, template_source};
 use callgate::source::Filter;
 use callgate::{Arch, needs_listener};
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 use callgate_codegen::Weights;
 use callgate_core::template::Variable;
 use std::path::{Path, PathBuf};
+
+/// The predicate for `#[cfg(…)]` that holds for the targets of an architecture.
+#[must_use]
+pub fn rust_condition(arch: Arch) -> Option<String> {
+    target_condition(Language::Rust, arch)
+}
 
 /// Source code in Rust, and where it comes from.
 #[derive(Clone, Debug)]

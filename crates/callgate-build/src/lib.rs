@@ -28,7 +28,7 @@
 //! # Ok::<(), callgate_build::Error>(())
 //! ```
 //!
-//! [`Configurations`] compiles the policies of several configurations of a program, one of which is chosen when it starts.
+//! [`Configurations`] compiles one policy for each configuration of a program. The program chooses when it starts.
 //!
 //! # Which files are read
 //!
@@ -56,7 +56,6 @@ mod generate;
 mod message;
 mod policy;
 mod read;
-mod target;
 
 pub use callgate::Arch;
 pub use callgate_bpf::syscalls::KernelVersion;
@@ -65,10 +64,9 @@ pub use callgate_formats::CapSet;
 pub use callgate_formats::oci::Dialect;
 pub use configurations::Configurations;
 pub use format::Format;
-pub use generate::Generated;
+pub use generate::{Generated, rust_condition};
 pub use message::{Error, Message};
 pub use policy::Policy;
-pub use target::rust_condition;
 
 /// The examples of the README.
 #[cfg(doctest)]

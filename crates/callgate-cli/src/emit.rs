@@ -1,8 +1,8 @@
 //! Writes the programs that subcommands generate, and their statistics.
 
+mod errors;
 mod packets;
 mod targets;
-mod variables;
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use callgate::compile::Stats;
-use callgate::emit::{EmitError, Language, SourceOptions, template_source};
+use callgate::emit::{Language, SourceOptions, template_source};
 use callgate::{Arch, Endian};
 use callgate_bpf::FilterFlags;
 use callgate_bpf::disasm::{self, Dialect, ListingOptions};
@@ -174,7 +174,7 @@ impl EmitOptions {
                     None => callgate::emit::source(program, &options),
                 })
                 .transpose()
-                .map_err(|error| not_emitted(&error))?
+                .map_err(|error| errors::not_emitted(&error))?
             }
             (Emit::Asm, _, Some(template)) => {
                 let options = ListingOptions { endian, arches: arches.to_vec(), name: None };
@@ -189,7 +189,7 @@ impl EmitOptions {
                 fields.extend(template.into_iter().flat_map(variables_json));
                 Some(format!("{}\n", Json::Object(fields)))
             }
-            (_, _, Some(template)) => return Err(variables::without_values(template)),
+            (_, _, Some(template)) => return Err(errors::without_values(template)),
             (Emit::Crun, _, None) => Some(crun(program, endian)),
             (Emit::Bpf | Emit::C | Emit::Rust | Emit::Go, _, None) => None,
         };
@@ -268,11 +268,6 @@ impl EmitOptions {
         let package = self.package.clone().or_else(of_generate);
         SourceOptions { language, name, package, installer, flags, endian, arches }
     }
-}
-
-/// The message for a program without source code.
-fn not_emitted(error: &EmitError) -> Failure {
-    Failure::new(error.to_string()).help(error.help())
 }
 
 /// The members of an OCI configuration with which crun installs a program.

@@ -29,7 +29,6 @@ mod generating;
 mod help;
 mod hints;
 mod inputs;
-mod list_form;
 mod markdown;
 mod metrics;
 mod options;

@@ -40,7 +40,6 @@ mod need;
 pub mod processor_time;
 pub mod random;
 pub mod reader;
-mod thorough;
 
 #[cfg(target_os = "linux")]
 pub use harness::{name_in, run, run_waiting, test};
@@ -48,4 +47,4 @@ pub use harness::{name_in, run, run_waiting, test};
 pub use libtest_mimic::Trial;
 #[cfg(target_os = "linux")]
 pub use need::{Need, Skip, TestResult, needs_program, needs_root};
-pub use thorough::is_thorough;
+pub use random::is_thorough;

@@ -10,7 +10,6 @@ use clap::ValueHint;
 
 use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
-use crate::list_form;
 use crate::report::{self, Failure, Result};
 use crate::socket_filters;
 use crate::source::{AnyFilter, Filter, FilterContent};
@@ -150,11 +149,11 @@ fn figures(optimized: &Optimized, stopwatch: &Stopwatch, filter: &Filter) -> Fig
     figures
 }
 
-/// How long the filter is as a list of what it allows, and of what it denies; `None` if it is too complex to be analysed.
+/// The lengths of the filter as an allowlist and as a denylist; `None` if it is too complex to be analysed.
 fn list_lengths(filter: &Filter) -> Option<String> {
     let mut store = Store::default();
     let func = filter.diagram(&mut store).ok()?;
     let arches: Vec<_> = filter.arches.iter().copied().take(1).collect();
     let explained = explain(&store, func, &arches);
-    explained.arches.first().and_then(list_form::lengths)
+    explained.arches.first().and_then(super::explain::list_lengths)
 }

@@ -4,6 +4,7 @@ use callgate::emit::{TargetProgram, source_for_targets};
 use callgate_bpf::FilterFlags;
 
 use super::EmitOptions;
+use super::errors::not_emitted;
 use crate::options::Format;
 use crate::output;
 use crate::report::{Failure, Result};
@@ -25,8 +26,7 @@ impl EmitOptions {
         }
         let endian = programs.first().map_or_else(Default::default, |one| one.target.endian());
         let options = self.source_options(language, (endian, &[], flags));
-        let text =
-            source_for_targets(programs, &options).map_err(|error| super::not_emitted(&error))?;
+        let text = source_for_targets(programs, &options).map_err(|error| not_emitted(&error))?;
         match self.output.as_deref().filter(|path| path.as_os_str() != "-") {
             Some(path) => output::write_file(path, text.as_bytes())?,
             None => output::print(&text)?,

@@ -1,11 +1,16 @@
-//! Packets in hexadecimal.
+//! Packets, and their form in hexadecimal.
 
 use callgate_bpf::diagnostic::{Diagnostic, Position};
 
-use super::packet::{MAX_PACKETS, Packet};
+/// The maximum number of packets.
+pub(super) const MAX_PACKETS: usize = 1_000_000;
 
 /// The maximum number of errors that are reported.
 const SHOWN: usize = 5;
+
+/// The bytes of a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Packet(pub(crate) Vec<u8>);
 
 /// Parses a packet: pairs of hexadecimal digits, with optional blanks or colons between them.
 pub(super) fn packet(text: &str) -> Result<Packet, String> {

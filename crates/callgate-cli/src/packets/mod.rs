@@ -8,8 +8,7 @@
 
 mod hex;
 mod options;
-mod packet;
 mod pcap;
 
+pub(crate) use hex::Packet;
 pub(crate) use options::PacketOptions;
-pub(crate) use packet::Packet;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::ValueHint;
 
-use super::packet::{MAX_PACKETS, Packet};
-use super::{hex, pcap};
+use super::hex::{self, MAX_PACKETS, Packet};
+use super::pcap;
 use crate::report::{self, Failure, Result};
 use crate::source::Place;
 

@@ -8,7 +8,7 @@
 
 use callgate::Endian;
 
-use super::packet::{MAX_PACKETS, Packet};
+use super::hex::{MAX_PACKETS, Packet};
 
 /// The first bytes of pcapng, in either byte order: the type of a section header block.
 pub(super) const NEXT_GENERATION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];

@@ -13,7 +13,7 @@ pub mod variables;
 
 pub use any_program::{any_program, any_socket_program};
 pub use callgate_bpf::random::Rng;
-pub use cases::{cases, samples};
+pub use cases::{cases, is_thorough, samples};
 pub use named::named_policies;
 pub use near_constants::Constants;
 pub use policies::{policies, policies_of_one_argument, verdicts, x86_64};

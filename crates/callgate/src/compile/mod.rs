@@ -33,7 +33,6 @@ mod requests;
 mod template;
 mod too_complex;
 mod too_long;
-mod uncached;
 
 pub(crate) use diagram::Parts;
 pub use diagram::diagram;

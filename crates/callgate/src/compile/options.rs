@@ -1,9 +1,11 @@
 //! Options of a compilation, its phases, and its result.
 
+use callgate_bpf::SyscallTable;
+use callgate_bpf::diagnostic::Diagnostic;
 use callgate_codegen::{Aim, Instructions, Model, Weights};
-use callgate_core::Proved;
 use callgate_core::diagram::Budget;
 use callgate_core::template::Template;
+use callgate_core::{Arch, Proved};
 
 /// Options of a compilation.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +60,26 @@ pub struct CompiledTemplate {
     pub uncached: Vec<(u32, u32)>,
     /// Its figures.
     pub stats: Stats,
+}
+
+impl CompiledTemplate {
+    /// A warning that the kernel cannot cache the [`uncached`](CompiledTemplate::uncached) syscalls, if there are any.
+    #[must_use]
+    pub fn cache_warning(&self) -> Option<Diagnostic> {
+        let (token, nr) = self.uncached.first()?;
+        let first = Arch::of_syscall(*token, *nr).and_then(|arch| arch.syscall_name(*nr));
+        let first = first.map_or_else(|| nr.to_string(), str::to_owned);
+        let (others, is, whose) = match self.uncached.len() - 1 {
+            0 => (String::new(), "is", "its verdict"),
+            1 => (" and 1 more syscall".to_owned(), "are", "their verdict"),
+            others => (format!(" and {others} more syscalls"), "are", "their verdict"),
+        };
+        let message = format!(
+            "the kernel cannot cache that `{first}`{others} {is} allowed: {whose} depends only on variables"
+        );
+        let help = "compile a filter for each case, so that the kernel can cache that it is always allowed";
+        Some(Diagnostic::warning(None, message).help(help))
+    }
 }
 
 /// Figures of a compilation.

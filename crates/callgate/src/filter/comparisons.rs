@@ -4,7 +4,7 @@ use std::ops::{Bound, RangeBounds};
 
 use super::arg::Arg;
 use super::expr::Expr;
-use super::matcher::Matcher;
+use super::operand::Matcher;
 use super::value::ArgValue;
 use super::variable::Comparand;
 use callgate_core::policy::Cmp;

@@ -4,8 +4,7 @@ use std::ops::{BitAnd, BitOr, Not};
 
 use super::arg::Arg;
 use super::error::RuleErrorKind;
-use super::matcher::Matcher;
-use super::operand::Operand;
+use super::operand::{Matcher, Operand};
 use callgate_core::Arch;
 use callgate_core::policy::Condition;
 use callgate_core::template::VariableList;

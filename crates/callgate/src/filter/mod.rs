@@ -6,7 +6,6 @@ mod comparisons;
 mod definition;
 mod error;
 mod expr;
-mod matcher;
 mod operand;
 mod syscall;
 mod value;

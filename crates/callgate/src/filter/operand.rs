@@ -5,13 +5,25 @@
 
 use super::arg::{Arg, Place, Width};
 use super::error::RuleErrorKind;
-use super::matcher::Matcher;
 use super::value::ArgValue;
 use super::variable::{Comparand, Kind, Var};
 use callgate_bpf::SyscallTable;
 use callgate_core::Arch;
 use callgate_core::policy::{Cmp, Condition, Field, Test, VariableRelation, VariableTest};
 use callgate_core::template::VariableList;
+
+/// The comparison of an argument.
+#[derive(Clone, Debug)]
+pub(super) enum Matcher {
+    Any,
+    Compare(Cmp, Comparand),
+    In(Vec<Comparand>),
+    Range { first: Option<ArgValue>, last: Option<ArgValue> },
+    BitsWithin(Comparand),
+    AllBits(ArgValue),
+    AnyBit(Comparand),
+    NonNegative,
+}
 
 /// The bits of an argument that are compared.
 pub(super) struct Operand<'a> {

@@ -4,7 +4,6 @@ mod calls;
 mod command;
 mod engines;
 mod filters;
-mod listing;
 mod options;
 mod process;
 mod report;

@@ -10,3 +10,4 @@ mod text;
 
 pub(crate) use args::ExplainArgs;
 pub(crate) use run::run;
+pub(crate) use text::list_lengths;

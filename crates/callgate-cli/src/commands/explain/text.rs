@@ -1,14 +1,15 @@
 //! An explanation as text.
 
-use callgate::explain::{RulePlaces as Places, TextOptions};
+use callgate::convert::ListForm;
+use callgate::explain::{ArchExplanation, RulePlaces as Places, TextOptions};
 
 use super::explained::Explained;
 use crate::outcome::paint;
-use crate::{list_form, output};
+use crate::output;
 
 pub(super) fn text(explained: &Explained<'_>) -> String {
     let first = explained.explanation.arches.first();
-    let lengths = first.and_then(list_form::lengths);
+    let lengths = first.and_then(list_lengths);
     explained.explanation.to_text(&TextOptions {
         order: explained.order,
         width: output::columns(),
@@ -18,4 +19,11 @@ pub(super) fn text(explained: &Explained<'_>) -> String {
         places: explained.places.as_ref().map(|places| places as &dyn Places),
         paint,
     })
+}
+
+/// The lengths of both forms, if the filter is a long list: `309 allowed syscalls, or 79 denied ones`.
+pub(crate) fn list_lengths(arch: &ArchExplanation) -> Option<String> {
+    let (form, lengths) = ListForm::lengths(arch)?;
+    let other = form.other().name();
+    Some(format!("{lengths} (callgate convert --list {other} --to LANGUAGE)"))
 }

@@ -13,8 +13,16 @@ use super::label::{Label, label};
 use super::merge::MergeArgs;
 use super::pods::{LOGS, PodPattern};
 use super::time::parse_time;
-use super::words::RecordedWords;
 use crate::options::{ArchParser, Format, parse_u32};
+
+/// What a recording says about a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordedWords {
+    /// Its name: arguments may be passwords.
+    Name,
+    /// Its name and its arguments.
+    All,
+}
 
 /// The heading of the options for running processes.
 const ATTACHING: &str = "Running processes";

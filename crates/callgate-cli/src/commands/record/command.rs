@@ -5,8 +5,7 @@ use std::ffi::OsString;
 use callgate_linux::Command;
 use callgate_record::{Recorded, Save, record, record_to};
 
-use super::args::MethodArg;
-use super::words::RecordedWords;
+use super::args::{MethodArg, RecordedWords};
 use crate::report::{Failure, Result};
 
 /// A command whose program was found.

@@ -1,6 +1,6 @@
 //! `callgate record merge`: merges many recordings into one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use callgate::Arch;
 use callgate_bpf::diagnostic::Diagnostic;
@@ -10,7 +10,6 @@ use clap::ValueHint;
 use super::fleet::Fleet;
 use super::label::{self, Label, label};
 use super::pods::is_match;
-use super::write::write;
 use crate::options::{ArchParser, Format};
 use crate::output;
 use crate::recordings::{RecordingOptions, read_merged};
@@ -98,6 +97,14 @@ pub(super) fn merge(args: &MergeArgs) -> Checked<u8> {
         }
     }
     Ok(0)
+}
+
+/// Writes a recording to a file or to standard output.
+pub(super) fn write(recording: &Recording, path: Option<&Path>) -> Checked<()> {
+    match path.filter(|path| path.as_os_str() != "-") {
+        Some(path) => output::write_recording(path, recording.to_json().as_bytes()),
+        None => output::print(&recording.to_json()),
+    }
 }
 
 /// Whether the runs of a recording have these labels. Of a merged recording, all runs must have them or none.

@@ -19,14 +19,13 @@ use callgate_linux::error_text;
 use callgate_record::{AttachTarget, Cgroup, Note, Recorders};
 use callgate_trace::recording::MAX_LABELS;
 
-use super::args::RecordArgs;
+use super::args::{RecordArgs, RecordedWords};
 use super::attach::check_method;
 use super::label::Label;
 use super::node_directory::{MAX_FILES, NodeDirectory};
 use super::pods::{LinkName, PodContainer, PodPattern};
 use super::saving::{Destination, Saving};
 use super::warnings::warn_about;
-use super::words::RecordedWords;
 use crate::report::{self, Failure, Result};
 use crate::text::{counted, grouped, printable};
 

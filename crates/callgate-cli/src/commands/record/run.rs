@@ -5,16 +5,17 @@ use callgate_record::{Note, Recorded, exit_status};
 use super::args::{RecordArgs, RecordCommand};
 use super::attach;
 use super::command::RecordedCommand;
-use super::files::read;
 use super::label;
-use super::merge::merge;
+use super::merge::{merge, write};
 use super::node;
 use super::oci_hook;
-use super::report_text::{json, text};
+use super::report_text::{json, table, text};
 use super::saving::{Destination, Saving};
 use super::split::SplitDirectory;
 use super::warnings::warn_about;
 use crate::options::Format;
+use crate::output;
+use crate::recordings::{self, NamedRecording, RecordingOptions};
 use crate::report::{self, Failure, Result};
 
 pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
@@ -76,4 +77,21 @@ fn report(
     };
     report::note(&text);
     saved
+}
+
+/// `--from`: reads recordings and logs, and writes one recording.
+pub(super) fn read(args: &RecordArgs) -> Result<u8> {
+    let RecordArgs { arch, strict, partial, .. } = *args;
+    let reading = RecordingOptions { arch, strict, partial };
+    let mut named = recordings::read_all(&args.from, reading)?;
+    for NamedRecording { name, recording } in &mut named {
+        let added = label::add(recording, &args.label);
+        added.map_err(|error| Failure::of(&*name, vec![error]))?;
+    }
+    let all = recordings::merged(&named)?;
+    match (&args.output, args.format) {
+        (None, Format::Text) => output::print(&table(&all))?,
+        (output, _) => write(&all, output.as_deref())?,
+    }
+    Ok(0)
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use callgate_record::{ExecutableRecording, Save};
 use callgate_trace::recording::Recording;
 
+use super::args::RecordedWords;
 use super::identity::Identity;
 use super::label::Label;
 use super::split::SplitDirectory;
-use super::words::RecordedWords;
 use crate::output::{self, NewFile};
 use crate::progress::Progress;
 use crate::report::{self, Failure, Result};

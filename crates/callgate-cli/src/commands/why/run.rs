@@ -8,7 +8,7 @@ use super::answer::Answer;
 use super::args::{WhyArgs, missing_call};
 use super::change::advise;
 use super::log::Log;
-use super::patch_file::write_patch;
+use super::patch::write_patch;
 use super::read::Read;
 use super::{json, log, text};
 use callgate::SeccompData;

@@ -13,7 +13,7 @@ use callgate_formats::why::{Cause, Why};
 
 use super::answer::Answer;
 use super::change::{Advice, Change, call};
-use super::patch_text::patch_lines;
+use super::patch::patch_lines;
 use super::reason::{FilterReason, Reason, condition};
 use crate::outcome::colored;
 use crate::output::wrap;
@@ -110,7 +110,8 @@ fn rules(text: &mut String, answer: &Answer<'_>, filter: &FilterReason<'_>, why:
     });
 }
 
-/// Why it is dangerous to allow a syscall. Of one of which only some values are, only with all arguments.
+/// Why it is dangerous to allow a syscall. If only some values of an argument are dangerous, the danger is shown only if the
+/// syscall is allowed with all arguments.
 fn danger_of(name: &str, args: &[(u8, u64)]) -> Option<&'static Danger> {
     danger(name).filter(|danger| danger.values.is_empty() || args.is_empty())
 }

@@ -4,7 +4,7 @@ use callgate::Arch;
 use callgate_trace::denials::{DenialLog, DenialReader, Evidence, LoggedCall};
 
 use super::super::args::WhyArgs;
-use super::super::patch_file::write_patch;
+use super::super::patch::write_patch;
 use super::alone::Failures;
 use super::explained::{combine, explain};
 use super::groups::{Groups, given_arch};

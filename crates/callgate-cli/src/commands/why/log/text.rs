@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use callgate::Arch;
 use callgate_trace::denials::{Denial, DenialLog, Evidence, MAX_DENIALS, OtherDenials};
 
-use super::super::patch_text::patch_lines;
+use super::super::patch::patch_lines;
 use super::super::text::{advice, answer};
 use super::explained::{Combined, Explained, MAX_CHANGES, changed};
 use super::groups::Groups;

@@ -1,5 +1,6 @@
-//! The message about variables without values.
+//! Errors about programs that cannot be written in the wanted form.
 
+use callgate::emit::EmitError;
 use callgate_core::template::Template;
 
 use crate::report::Failure;
@@ -11,4 +12,9 @@ pub(super) fn without_values(template: &Template) -> Failure {
     Failure::new(format!("the variables ${} have no values", names.join(", $"))).help(format!(
         "give their values (--set {example}=1), or write source code that takes them: --emit c, rust or go"
     ))
+}
+
+/// The message for a program without source code.
+pub(super) fn not_emitted(error: &EmitError) -> Failure {
+    Failure::new(error.to_string()).help(error.help())
 }
