@@ -5,6 +5,7 @@ use callgate_core::diagram::truth_table::{
 };
 use callgate_core::diagram::{Budget, Func, Pred, Store};
 
+use super::word_funcs::Bounds;
 use super::*;
 use callgate_core::{Arch, Verdict, Word};
 
