@@ -7,7 +7,7 @@ use callgate_core::diagram::Store;
 use callgate_core::{Program, Word};
 use callgate_measure::engines::workloads::{self, EngineInputs};
 use callgate_testing::{TestResult, Trial};
-use callgate_vm::{CACHED_NUMBERS, Cached, Decoded, EngineKind, SeccompEngine, Stack};
+use callgate_vm::{CACHED_NUMBERS, Cached, Decoded, EngineKind, EngineStack, SeccompEngine};
 
 /// The tests of this module.
 pub(crate) fn trials() -> Vec<Trial> {
@@ -62,12 +62,13 @@ fn stacked_engines_return_the_kernels_verdict() -> TestResult {
             .collect();
         for &kind in EngineKind::ALL {
             let engines = programs.iter().map(|program| kind.seccomp(program, endian).unwrap());
-            let engine = Stack::new(engines);
+            let engine = EngineStack::new(engines);
             for data in &syscalls {
                 assert_eq!(engine.verdict(data), meaning.run(data), "{kind}: {data:x?}");
             }
         }
-        let decoded = Stack::new(programs.iter().map(|program| Decoded::new(program, endian)));
+        let decoded =
+            EngineStack::new(programs.iter().map(|program| Decoded::new(program, endian)));
         let cached = Cached::of_stack(decoded, programs, endian, &[Arch::X86_64, Arch::X32]);
         let merged = stack::merge(&meaning, &[Arch::X86_64], &Default::default()).unwrap();
         for data in &syscalls {

@@ -89,30 +89,30 @@ impl std::error::Error for EngineError {}
 /// ```
 /// use callgate_core::{Insn, Op, Program};
 /// use callgate_core::{Endian, SeccompData, Verdict};
-/// use callgate_vm::{Decoded, SeccompEngine, Stack};
+/// use callgate_vm::{Decoded, EngineStack, SeccompEngine};
 ///
 /// let filter = |verdict: Verdict| Program::new(vec![Insn::new(Op::RetK, verdict.0)]);
 /// let (older, newer) = (filter(Verdict::errno(1))?, filter(Verdict::errno(38))?);
-/// let stack = Stack::new([&older, &newer].map(|filter| Decoded::new(filter, Endian::NATIVE)));
+/// let stack = EngineStack::new([&older, &newer].map(|filter| Decoded::new(filter, Endian::NATIVE)));
 /// assert_eq!(stack.verdict(&SeccompData::default()), Verdict::errno(38), "the data of the newer filter");
 /// # Ok::<(), callgate_core::ProgramError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Stack<E> {
+pub struct EngineStack<E> {
     /// Newest first.
     engines: Vec<E>,
 }
 
-impl<E: SeccompEngine> Stack<E> {
+impl<E: SeccompEngine> EngineStack<E> {
     /// A stack of these engines, oldest first.
-    pub fn new(engines: impl IntoIterator<Item = E>) -> Stack<E> {
+    pub fn new(engines: impl IntoIterator<Item = E>) -> EngineStack<E> {
         let mut engines: Vec<E> = engines.into_iter().collect();
         engines.reverse();
-        Stack { engines }
+        EngineStack { engines }
     }
 }
 
-impl<E: SeccompEngine> SeccompEngine for Stack<E> {
+impl<E: SeccompEngine> SeccompEngine for EngineStack<E> {
     fn verdict(&self, data: &SeccompData) -> Verdict {
         Verdict::of_stack(self.engines.iter().map(|engine| engine.verdict(data)))
     }

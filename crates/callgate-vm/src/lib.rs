@@ -31,7 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A [`Stack`] combines engines with the kernel's action precedence. Where an engine is not available,
+//! An [`EngineStack`] combines engines with the kernel's action precedence. Where an engine is not available,
 //! [`EngineKind::seccomp_or_decoded`] falls back to [`Decoded`] and reports why.
 //!
 //! No engine allocates memory per run, and all of them can be shared between threads.
@@ -49,7 +49,7 @@ mod reference;
 
 pub use cached::{CACHED_NUMBERS, Cached};
 pub use decoded::Decoded;
-pub use engine::{EngineError, PacketEngine, SeccompEngine, Stack};
+pub use engine::{EngineError, EngineStack, PacketEngine, SeccompEngine};
 pub use jit::Jit;
 pub use kind::{EngineKind, SelectedEngine, UsePacket, UseSeccomp};
 pub use reference::Reference;

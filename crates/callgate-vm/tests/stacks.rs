@@ -5,7 +5,7 @@ use callgate::{Description, stack};
 use callgate_bpf::random::Rng;
 use callgate_core::diagram::Budget;
 use callgate_core::{Arch, Endian, Program, SeccompData, Verdict};
-use callgate_vm::{Cached, Decoded, EngineKind, SeccompEngine, Stack, differential};
+use callgate_vm::{Cached, Decoded, EngineKind, EngineStack, SeccompEngine, differential};
 
 /// Syscalls derived from the constants of the programs.
 fn syscalls(programs: &[&Program], rng: &mut Rng) -> Vec<SeccompData> {
@@ -23,12 +23,12 @@ fn check(programs: &[&Program], rng: &mut Rng) {
     let syscalls = syscalls(programs, rng);
     for &kind in EngineKind::ALL {
         let engines = programs.iter().map(|program| kind.seccomp(program, endian).unwrap());
-        let engine = Stack::new(engines);
+        let engine = EngineStack::new(engines);
         for data in &syscalls {
             assert_eq!(engine.verdict(data), meaning.run(data), "{kind}: {data:x?}");
         }
     }
-    let decoded = Stack::new(programs.iter().map(|program| Decoded::new(program, endian)));
+    let decoded = EngineStack::new(programs.iter().map(|program| Decoded::new(program, endian)));
     let cached = Cached::of_stack(decoded, programs, endian, &[Arch::X86_64, Arch::X32]);
     for data in &syscalls {
         assert_eq!(cached.verdict(data), meaning.run(data), "{data:x?}");
@@ -58,6 +58,6 @@ fn stacks_of_random_programs_return_the_kernels_verdict() {
 
 #[test]
 fn an_empty_stack_allows() {
-    let stack = Stack::<Decoded>::new([]);
+    let stack = EngineStack::<Decoded>::new([]);
     assert_eq!(stack.verdict(&SeccompData::default()), Verdict::ALLOW);
 }
