@@ -118,7 +118,7 @@ proptest! {
             arches: &arches,
             endian: policy.endian(),
         };
-        let options = fuzz::Options { seed, runs: 5_000, ..fuzz::Options::default() };
+        let options = fuzz::Search { seed, runs: 5_000, ..fuzz::Search::default() };
         let report = fuzz::fuzz(&input, &options, &mut |_| true);
         prop_assert!(report.agrees(), "{:?} {:?}", report.comparisons, report.contradictions);
         prop_assert!(report.is_complete(), "{:?}", report.coverage);

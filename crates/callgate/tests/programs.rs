@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use callgate::compile::recompile;
-use callgate::fuzz::{self, Input, Options, Subject};
+use callgate::fuzz::{self, Input, Search, Subject};
 use callgate::{Arch, Endian};
 use callgate_core::diagram::Budget;
 use callgate_testing::random::cases;
@@ -28,7 +28,7 @@ fn realistic_programs_are_executed_everywhere() {
         let compiled = recompile(&subjects[0].program, endian, &arches, &Default::default());
         subjects.extend(compiled.ok().map(|one| Subject::new("compiled", one.program.into())));
         let input = Input { policy: None, programs: &subjects, arches: &arches, endian };
-        let options = Options { seed, runs: 5_000, budget: BUDGET };
+        let options = Search { seed, runs: 5_000, budget: BUDGET };
         let report = fuzz::fuzz(&input, &options, &mut |_| true);
         prop_assert!(report.agrees(), "{:?} {:?}", report.comparisons, report.contradictions);
         for coverage in &report.coverage {

@@ -21,7 +21,7 @@
 //!
 //! ```
 //! use callgate_core::{Insn, Op, Program};
-//! use callgate::fuzz::{Input, Options, Subject, fuzz};
+//! use callgate::fuzz::{Input, Search, Subject, fuzz};
 //! use callgate::{Arch, Endian, Verdict};
 //!
 //! let ret = |errno| Insn::new(Op::RetK, Verdict::errno(errno).0);
@@ -33,7 +33,7 @@
 //! ]);
 //! let subjects = [Subject::new("one", filter(41)?), Subject::new("other", filter(42)?)];
 //! let input = Input { policy: None, programs: &subjects, arches: &[Arch::X86_64], endian: Endian::Little };
-//! let report = fuzz(&input, &Options::default(), &mut |_| true);
+//! let report = fuzz(&input, &Search::default(), &mut |_| true);
 //! let first = report.comparisons[0].first.unwrap();
 //! assert_eq!(first.data.nr, 41);
 //! assert!(report.coverage.iter().all(|program| program.is_complete()));
@@ -51,7 +51,7 @@ mod tests;
 pub use crate::plain_program::{PlainProgramError, plain_program};
 pub use pair::{Member, Pair, Side, fuzz_pair};
 pub use report::{
-    Comparison, Contradiction, Coverage, Edge, Input, Mismatch, Options, Report, Subject,
+    Comparison, Contradiction, Coverage, Edge, Input, Mismatch, Report, Search, Subject,
     WithoutCoverage,
 };
 pub use search::fuzz;

@@ -3,8 +3,8 @@
 use callgate_core::policy::Policy;
 use callgate_core::{Arch, Endian, Program};
 
-use super::report::{Options, Report, Subject, WithoutCoverage};
-use super::search::{Evaluated, Form, Search, Subjects};
+use super::report::{Report, Search, Subject, WithoutCoverage};
+use super::search::{Evaluated, Form, Fuzzer, Subjects};
 use crate::plain_program::plain_program;
 
 /// Two filters, in any form, which [`fuzz_pair`] compares with each other.
@@ -45,7 +45,7 @@ pub enum Member<'a> {
 /// `progress` is called as by [`fuzz`](super::fuzz).
 ///
 /// ```
-/// use callgate::fuzz::{Member, Options, Pair, Side, fuzz_pair};
+/// use callgate::fuzz::{Member, Pair, Search, Side, fuzz_pair};
 /// use callgate::{Arch, Endian, Filter, Verdict, arg};
 ///
 /// let filter = |most: u32| {
@@ -62,7 +62,7 @@ pub enum Member<'a> {
 ///     arches: &[Arch::X86_64],
 ///     endian: Endian::Little,
 /// };
-/// let report = fuzz_pair(&pair, &Options::default(), &mut |_| true);
+/// let report = fuzz_pair(&pair, &Search::default(), &mut |_| true);
 /// let first = report.comparisons[0].first.unwrap();
 /// assert_eq!((first.data.nr, first.data.args[0]), (3, 1001));
 /// assert_eq!((first.left, first.right), (Verdict::errno(1), Verdict::ALLOW));
@@ -71,7 +71,7 @@ pub enum Member<'a> {
 /// ```
 pub fn fuzz_pair(
     pair: &Pair<'_>,
-    options: &Options,
+    search: &Search,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Report {
     let (mut programs, mut policies, mut forms) = (Vec::new(), Vec::new(), Vec::new());
@@ -102,6 +102,6 @@ pub fn fuzz_pair(
     }
     let Pair { arches, endian, .. } = *pair;
     let subjects = Subjects { forms, policies, programs: &programs, arches, endian };
-    let report = Search::new(subjects, options, progress).run();
+    let report = Fuzzer::new(subjects, search, progress).run();
     Report { without_coverage, ..report }
 }

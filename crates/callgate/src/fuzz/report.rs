@@ -178,9 +178,9 @@ pub struct Input<'a> {
     pub endian: Endian,
 }
 
-/// Options of the fuzzer.
+/// The random search of the fuzzer, and its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct Search {
     /// The seed of the random choices; the same seed gives the same syscalls.
     pub seed: u64,
     /// The number of random syscalls.
@@ -189,10 +189,10 @@ pub struct Options {
     pub budget: Budget,
 }
 
-impl Default for Options {
+impl Default for Search {
     /// 20,000 random syscalls with a fixed seed.
-    fn default() -> Options {
-        Options { seed: 1, runs: 20_000, budget: Budget::default() }
+    fn default() -> Search {
+        Search { seed: 1, runs: 20_000, budget: Budget::default() }
     }
 }
 

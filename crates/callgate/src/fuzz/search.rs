@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet as HashSet;
 
 use super::candidates::{Candidates, around, origins};
 use super::report::{
-    Comparison, Contradiction, Coverage, Edge, Executed, Input, Mismatch, Options, Report, Subject,
+    Comparison, Contradiction, Coverage, Edge, Executed, Input, Mismatch, Report, Search, Subject,
     edges,
 };
 
@@ -29,14 +29,14 @@ const PROGRESS_INTERVAL: u64 = 64;
 ///
 /// `progress` is called every 64 syscalls with their number so far. If it returns false, no further random syscalls are
 /// generated; the other parts are not shortened, because the length of the programs bounds them.
-pub fn fuzz(input: &Input<'_>, options: &Options, progress: &mut dyn FnMut(u64) -> bool) -> Report {
+pub fn fuzz(input: &Input<'_>, search: &Search, progress: &mut dyn FnMut(u64) -> bool) -> Report {
     let Input { policy, programs, arches, endian } = *input;
     let rules = policy.map(|policy| Form::of("rules", Evaluated::Rules(policy)));
     let own = programs.iter().enumerate();
     let own = own.map(|(index, subject)| Form::of(&subject.name, Evaluated::Program(index)));
     let forms = rules.into_iter().chain(own).collect();
     let policies = policy.into_iter().collect();
-    Search::new(Subjects { forms, policies, programs, arches, endian }, options, progress).run()
+    Fuzzer::new(Subjects { forms, policies, programs, arches, endian }, search, progress).run()
 }
 
 /// What is compared.
@@ -86,9 +86,9 @@ impl<'a> Form<'a> {
     }
 }
 
-pub(super) struct Search<'a> {
+pub(super) struct Fuzzer<'a> {
     subjects: Subjects<'a>,
-    options: &'a Options,
+    search: &'a Search,
     progress: &'a mut dyn FnMut(u64) -> bool,
     executed: Vec<Executed>,
     reach: Vec<Reach>,
@@ -101,19 +101,19 @@ pub(super) struct Search<'a> {
     verdicts: Vec<Verdict>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> Fuzzer<'a> {
     pub(super) fn new(
         subjects: Subjects<'a>,
-        options: &'a Options,
+        search: &'a Search,
         progress: &'a mut dyn FnMut(u64) -> bool,
-    ) -> Search<'a> {
+    ) -> Fuzzer<'a> {
         let mut names = subjects.forms.iter().map(|form| form.name);
         let reference = names.next().unwrap_or_default();
         let comparisons = names.map(|name| Comparison::new(reference, name)).collect();
         let executed = subjects.programs.iter().map(|one| Executed::new(&one.program)).collect();
-        Search {
+        Fuzzer {
             subjects,
-            options,
+            search,
             progress,
             executed,
             reach: Vec::new(),
@@ -142,9 +142,9 @@ impl<'a> Search<'a> {
         self.around_branches();
         let some = self.witnesses();
         candidates.cross(&some, CROSSED, &mut |data| self.syscall(data));
-        let mut rng = Rng::new(self.options.seed);
+        let mut rng = Rng::new(self.search.seed);
         let near = self.kept.clone();
-        for _ in 0..self.options.runs {
+        for _ in 0..self.search.runs {
             if self.syscalls % PROGRESS_INTERVAL == 0 && !(self.progress)(self.syscalls) {
                 break;
             }
@@ -189,7 +189,7 @@ impl<'a> Search<'a> {
         let start = SeccompData { arch, ..SeccompData::default() };
         for number in 0..programs.len() {
             let Some(subject) = programs.get(number) else { break };
-            let mut store = Store::new(self.options.budget);
+            let mut store = Store::new(self.search.budget);
             let reach = query::reach(&mut store, &subject.program, endian);
             let example = |reachable| match reachable {
                 Reachable::By(pred) => query::example(&store, pred, start),
@@ -266,7 +266,7 @@ impl<'a> Search<'a> {
             contradictions: self.contradictions,
             syscalls: self.syscalls,
             kept: self.kept,
-            seed: self.options.seed,
+            seed: self.search.seed,
             without_coverage: Vec::new(),
         }
     }

@@ -10,7 +10,7 @@ use callgate_core::{Arch, Endian, Insn, Op, Program, SeccompData, SyscallSet, Ve
 
 fn report(policy: Option<&Policy>, programs: &[Subject], endian: Endian) -> Report {
     let input = Input { policy, programs, arches: &[Arch::X86_64], endian };
-    fuzz(&input, &Options::default(), &mut |_| true)
+    fuzz(&input, &Search::default(), &mut |_| true)
 }
 
 /// Some always-allowed syscalls, and some with tests of every kind.
@@ -56,7 +56,7 @@ fn forms_of_a_policy_agree_and_are_executed_everywhere() {
     assert_eq!(report.coverage[0].dead_insns.len(), 1, "{:?}", report.coverage);
     assert_eq!(report.coverage[1].dead_insns, [0; 0]);
     assert!(report.comparisons.iter().all(|one| one.syscalls == report.syscalls));
-    assert!(report.syscalls > Options::default().runs);
+    assert!(report.syscalls > Search::default().runs);
 }
 
 /// Every program with one changed instruction and another meaning is found, with a witness.
@@ -87,7 +87,7 @@ fn every_broken_instruction_is_found() {
                 endian: policy.endian(),
             };
             // Without random syscalls: the constants suffice.
-            let options = Options { runs: 0, ..Options::default() };
+            let options = Search { runs: 0, ..Search::default() };
             let report = fuzz(&input, &options, &mut |_| true);
             assert!(report.is_complete(), "{:?}", report.coverage);
             assert_eq!(!report.agrees(), differs, "{at}: {:?}", subjects[0].program);
@@ -174,7 +174,7 @@ fn edges_beyond_the_budget_are_reported_as_missed() {
     let programs = [Subject::new("given", program)];
     let input = Input { policy: None, programs: &programs, arches: &[], endian: Endian::Little };
     let budget = Budget { nodes: 10_000, steps: 100_000 };
-    let options = Options { runs: 0, budget, ..Options::default() };
+    let options = Search { runs: 0, budget, ..Search::default() };
     let report = fuzz(&input, &options, &mut |_| true);
     let coverage = &report.coverage[0];
     assert!(coverage.why.is_some() && !report.is_complete() && report.agrees());
@@ -193,7 +193,7 @@ fn the_same_seed_gives_the_same_syscalls() {
             arches: &[Arch::X86_64],
             endian: policy.endian(),
         };
-        fuzz(&input, &Options { seed, ..Options::default() }, &mut |_| true)
+        fuzz(&input, &Search { seed, ..Search::default() }, &mut |_| true)
     };
     assert_eq!(run(7).kept, run(7).kept);
     assert_eq!(run(7).syscalls, run(8).syscalls);
@@ -216,7 +216,7 @@ fn two_filters_are_compared_in_any_form() {
     let run = |left: &[Member<'_>], right: &[Member<'_>]| {
         let sides = [("a", left), ("b", right)].map(|(name, members)| Side { name, members });
         let pair = Pair { sides, arches: &[Arch::X86_64], endian: Endian::Little };
-        fuzz_pair(&pair, &Options::default(), &mut |_| true)
+        fuzz_pair(&pair, &Search::default(), &mut |_| true)
     };
     let (rules, program) = (Member::Rules(&first), Member::Program(&one));
     let same = run(&[rules], &[program]);
@@ -262,7 +262,7 @@ fn rules_without_coverage_are_compared() {
     let members = sides.map(|(_, policy)| [Member::Rules(policy)]);
     let sides = [0, 1].map(|at| Side { name: sides[at].0, members: &members[at] });
     let pair = Pair { sides, arches: &[Arch::X86_64], endian: Endian::Little };
-    let options = Options { runs: 100, ..Options::default() };
+    let options = Search { runs: 100, ..Search::default() };
     let report = fuzz_pair(&pair, &options, &mut |_| true);
     assert!(report.coverage.is_empty());
     let names: Vec<_> = report.without_coverage.iter().map(|one| one.name.as_str()).collect();
@@ -286,7 +286,7 @@ proptest! {
             endian: Endian::Little,
         };
         let budget = Budget { nodes: 200_000, steps: 1_000_000 };
-        let options = Options { seed, budget, ..Options::default() };
+        let options = Search { seed, budget, ..Search::default() };
         let report = fuzz(&input, &options, &mut |_| true);
         prop_assert!(report.contradictions.is_empty(), "{:?}", report.contradictions);
         let coverage = &report.coverage[0];

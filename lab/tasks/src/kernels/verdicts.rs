@@ -5,7 +5,7 @@
 //! errno in place of each verdict ([`Marked`]), so that no syscall is executed. The first expected errno is wrong
 //! on purpose, to detect a guest that does not compare.
 
-use callgate::fuzz::{Input, Options, Subject, fuzz};
+use callgate::fuzz::{Input, Search, Subject, fuzz};
 use callgate::{Arch, SeccompData, Verdict};
 use callgate_core::Program;
 use callgate_linux::Marked;
@@ -77,7 +77,7 @@ pub(super) fn calls(own: Arch, candidate: &Candidate, depth: Depth) -> Result<Ve
         arches: &candidate.arches,
         endian: own.endian(),
     };
-    let options = Options { runs: depth.random, ..Options::default() };
+    let options = Search { runs: depth.random, ..Search::default() };
     let report = fuzz(&input, &options, &mut |_| true);
     if !report.agrees() {
         let name = &candidate.name;

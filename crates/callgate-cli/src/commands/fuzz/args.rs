@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use callgate::fuzz::Options;
+use callgate::fuzz::Search;
 use clap::ValueHint;
 
 use super::options;
@@ -49,7 +49,7 @@ pub(crate) struct FuzzArgs {
     pub(super) other: Option<OsString>,
 
     /// The seed of the random generator
-    #[arg(long, value_name = "N", default_value_t = Options::default().seed, value_parser = parse_u64,
+    #[arg(long, value_name = "N", default_value_t = Search::default().seed, value_parser = parse_u64,
           allow_negative_numbers = true)]
     pub(super) seed: u64,
 

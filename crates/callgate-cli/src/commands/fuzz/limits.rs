@@ -2,20 +2,20 @@
 
 use std::time::{Duration, Instant};
 
-use callgate::fuzz::Options;
+use callgate::fuzz::Search;
 
 use super::args::FuzzArgs;
 use crate::progress::Progress;
 
 /// The options of the search.
-pub(super) fn options(args: &FuzzArgs) -> Options {
-    Options {
+pub(super) fn options(args: &FuzzArgs) -> Search {
+    Search {
         seed: args.seed,
         runs: args.runs.unwrap_or(match args.time {
             Some(_) => u64::MAX,
-            None => Options::default().runs,
+            None => Search::default().runs,
         }),
-        ..Options::default()
+        ..Search::default()
     }
 }
 

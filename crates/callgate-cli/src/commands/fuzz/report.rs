@@ -284,7 +284,7 @@ fn first_json(outcome: &FuzzOutcome, form: &FilterForm, first: &Mismatch) -> Jso
 mod tests {
     use std::time::Duration;
 
-    use callgate::fuzz::{Input, Options, Subject, fuzz};
+    use callgate::fuzz::{Input, Search, Subject, fuzz};
     use callgate::{Arch, Endian};
     use callgate_core::{Insn, Op, Program};
 
@@ -329,7 +329,7 @@ mod tests {
                     &["--by", "optimized", "--model=uncached", "--optimize=size"],
                 ),
             ],
-            report: fuzz(&input, &Options::default(), &mut |_| true),
+            report: fuzz(&input, &Search::default(), &mut |_| true),
             omissions: Vec::new(),
             elapsed: Duration::from_millis(1230),
             source_arguments: ["my filter.bpf", "--arch", "x86_64"].map(String::from).to_vec(),
