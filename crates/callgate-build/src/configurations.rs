@@ -5,7 +5,7 @@ use crate::generate::{Code, Generated};
 use crate::message::Error;
 use crate::policy::Policy;
 use callgate::Arch;
-use callgate::emit::{Language, SourceOptions, parameters};
+use callgate::emit::{SourceLanguage, SourceOptions, parameters};
 use callgate_core::template::Variable;
 use std::fmt::Write;
 
@@ -200,8 +200,10 @@ impl Configurations {
         variables: &[Variable],
         listens: bool,
     ) -> Result<(), Error> {
-        let options =
-            SourceOptions { name: Some(self.name.clone()), ..SourceOptions::new(Language::Rust) };
+        let options = SourceOptions {
+            name: Some(self.name.clone()),
+            ..SourceOptions::new(SourceLanguage::Rust)
+        };
         let parameters = parameters(variables, &options)
             .map_err(|error| self.error(error.to_string(), "choose another name"))?;
         let declared: String =

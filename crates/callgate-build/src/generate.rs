@@ -6,7 +6,7 @@ use crate::message::{Error, Message};
 use crate::policy::Policy;
 use crate::read::{not_compiled, not_emitted, read, read_weights};
 use callgate::compile::{Options, compile_template};
-use callgate::emit::{Language, SourceOptions, source, target_condition, template_source};
+use callgate::emit::{SourceLanguage, SourceOptions, source, target_condition, template_source};
 use callgate::source::Filter;
 use callgate::{Arch, needs_listener};
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// The predicate for `#[cfg(…)]` that holds for the targets of an architecture.
 #[must_use]
 pub fn rust_condition(arch: Arch) -> Option<String> {
-    target_condition(Language::Rust, arch)
+    target_condition(SourceLanguage::Rust, arch)
 }
 
 /// Source code in Rust, and where it comes from.
@@ -159,7 +159,7 @@ impl Policy {
             flags: filter.flags,
             endian: filter.endian(),
             arches,
-            ..SourceOptions::new(Language::Rust)
+            ..SourceOptions::new(SourceLanguage::Rust)
         };
         let Some(policy) = filter.policy().filter(|_| filter.has_variables()) else {
             let compiled = filter.compile_observed(options, &mut |_| ());

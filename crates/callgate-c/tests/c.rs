@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use callgate::Arch;
-use callgate::emit::{Language, SourceOptions, template_source};
+use callgate::emit::{SourceLanguage, SourceOptions, template_source};
 use callgate_requests::source::{Messages, Reading, SourceContent, SourceText};
 use callgate_requests::{Compiling, programs};
 use callgate_testing::{Need, Skip, TestResult, needs_program};
@@ -144,7 +144,7 @@ fn the_emitted_installer_agrees_with_the_header() -> TestResult {
         let options = SourceOptions {
             name: Some(name.to_owned()),
             installer: true,
-            ..SourceOptions::new(Language::C)
+            ..SourceOptions::new(SourceLanguage::C)
         };
         let text = template_source(&made.unwrap().program, &options).unwrap();
         fs::write(directory.join(file), text).unwrap();

@@ -11,7 +11,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use callgate::compile::Stats;
-use callgate::emit::{Language, SourceOptions, template_source};
+use callgate::emit::{SourceLanguage, SourceOptions, template_source};
 use callgate::{Arch, Endian};
 use callgate_bpf::FilterFlags;
 use callgate_bpf::disasm::{self, Dialect, ListingOptions};
@@ -117,11 +117,11 @@ impl Emit {
     }
 
     /// The language of source code.
-    fn language(self) -> Option<Language> {
+    fn language(self) -> Option<SourceLanguage> {
         match self {
-            Emit::C => Some(Language::C),
-            Emit::Rust => Some(Language::Rust),
-            Emit::Go => Some(Language::Go),
+            Emit::C => Some(SourceLanguage::C),
+            Emit::Rust => Some(SourceLanguage::Rust),
+            Emit::Go => Some(SourceLanguage::Go),
             Emit::Bpf | Emit::Asm | Emit::Crun | Emit::Json => None,
         }
     }
@@ -260,7 +260,7 @@ impl EmitOptions {
     /// The options of source code.
     fn source_options(
         &self,
-        language: Language,
+        language: SourceLanguage,
         (endian, arches, flags): (Endian, &[Arch], FilterFlags),
     ) -> SourceOptions {
         let (name, installer, arches) = (self.name.clone(), self.installer, arches.to_vec());

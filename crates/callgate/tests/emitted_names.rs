@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::{env, fs, process};
 
-use callgate::emit::{Language, SourceOptions, source, template_source};
+use callgate::emit::{SourceLanguage, SourceOptions, source, template_source};
 use callgate::{Arch, Filter, Program, Verdict, arg, var};
 use callgate_bpf::FilterFlags;
 use callgate_core::template::Template;
@@ -31,7 +31,8 @@ const WORDS: &str = "
     std libc core alloc fmt runtime sock_filter sock_fprog insns program result thread err filter listener no_new_privs noNewPrivs flags
     worker Worker web_2";
 
-const LANGUAGES: [Language; 3] = [Language::C, Language::Rust, Language::Go];
+const LANGUAGES: [SourceLanguage; 3] =
+    [SourceLanguage::C, SourceLanguage::Rust, SourceLanguage::Go];
 
 /// What is emitted for a word.
 #[derive(Clone, Copy)]
@@ -77,7 +78,7 @@ fn notifying_template(first: &str) -> Template {
 }
 
 /// The source code for a word; `None` if it is refused.
-fn emitted(language: Language, word: &str, at: usize, what: Use) -> Option<String> {
+fn emitted(language: SourceLanguage, word: &str, at: usize, what: Use) -> Option<String> {
     let name = match what {
         Use::Variable | Use::VariableWithListener => format!("f{at}"),
         _ => word.to_owned(),
@@ -108,7 +109,7 @@ fn emitted(language: Language, word: &str, at: usize, what: Use) -> Option<Strin
 struct Directory(PathBuf);
 
 impl Directory {
-    fn new(language: Language, what: Use) -> Directory {
+    fn new(language: SourceLanguage, what: Use) -> Directory {
         let name = format!("callgate-names-{language}-{}-{}", what as u8, process::id());
         let path = env::temp_dir().join(name);
         fs::create_dir_all(&path).unwrap();
@@ -187,10 +188,10 @@ func Syscall6(trap, a, b, c, d, e, f uintptr) (uintptr, uintptr, syscall.Errno) 
 ";
 
 /// Writes the sources of all words into one program, and returns the command that checks it.
-fn checked(language: Language, directory: &Directory, sources: &[String]) -> Command {
+fn checked(language: SourceLanguage, directory: &Directory, sources: &[String]) -> Command {
     let mut command;
     match language {
-        Language::C => {
+        SourceLanguage::C => {
             directory.write("all.c", &sources.concat());
             // Programs in C++ may include the header.
             let c =
@@ -200,7 +201,7 @@ fn checked(language: Language, directory: &Directory, sources: &[String]) -> Com
             command = Command::new("sh");
             command.args(["-c", &check]);
         }
-        Language::Rust => {
+        SourceLanguage::Rust => {
             let mut text = LIBC.to_owned();
             for (at, source) in sources.iter().enumerate() {
                 let _ = writeln!(text, "pub mod m{at} {{\nuse super::libc;\n{source}}}");
@@ -209,7 +210,7 @@ fn checked(language: Language, directory: &Directory, sources: &[String]) -> Com
             command = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
             command.args(["--edition=2024", "--crate-type=lib", "--emit=metadata", "all.rs"]);
         }
-        Language::Go => {
+        SourceLanguage::Go => {
             let module = "module names\n\ngo 1.21\n\nrequire golang.org/x/sys v0.0.0\n\n\
                           replace golang.org/x/sys => ./sys\n";
             directory.write("go.mod", module);
@@ -228,7 +229,7 @@ fn checked(language: Language, directory: &Directory, sources: &[String]) -> Com
     command
 }
 
-fn check(language: Language, what: Use) -> TestResult {
+fn check(language: SourceLanguage, what: Use) -> TestResult {
     let words = words();
     let each = words.iter().enumerate();
     let mut refused = Vec::new();

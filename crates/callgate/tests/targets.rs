@@ -1,8 +1,8 @@
 //! Source code with a program for each of several targets.
 
 use callgate::emit::{
-    EmitError, Language, SourceOptions, TargetCode, TargetProgram, source, source_for_targets,
-    template_source,
+    EmitError, SourceLanguage, SourceOptions, TargetCode, TargetProgram, source,
+    source_for_targets, template_source,
 };
 use callgate::{Arch, Filter, Program, Verdict, arg, var};
 use callgate_bpf::FilterFlags;
@@ -25,7 +25,7 @@ fn template(arch: Arch, name: &str) -> Template {
 }
 
 fn emitted(
-    language: Language,
+    language: SourceLanguage,
     codes: &[(Arch, TargetCode<'_>)],
     installer: bool,
 ) -> Result<String, EmitError> {
@@ -48,13 +48,13 @@ fn has_in_order(text: &str, parts: &[&str]) {
 
 const TARGETS: [Arch; 2] = [Arch::X86_64, Arch::Aarch64];
 
-fn programs(language: Language, installer: bool) -> String {
+fn programs(language: SourceLanguage, installer: bool) -> String {
     let programs = TARGETS.map(|arch| (arch, program(arch)));
     let codes = programs.each_ref().map(|(arch, one)| (*arch, TargetCode::Program(one)));
     emitted(language, &codes, installer).unwrap()
 }
 
-fn templates(language: Language, installer: bool) -> String {
+fn templates(language: SourceLanguage, installer: bool) -> String {
     let templates = TARGETS.map(|arch| (arch, template(arch, "input")));
     let codes = templates.each_ref().map(|(arch, one)| (*arch, TargetCode::Template(one)));
     emitted(language, &codes, installer).unwrap()
@@ -62,7 +62,7 @@ fn templates(language: Language, installer: bool) -> String {
 
 #[test]
 fn c_takes_the_program_by_the_macros_of_the_compiler() {
-    let text = templates(Language::C, true);
+    let text = templates(SourceLanguage::C, true);
     has_in_order(
         &text,
         &[
@@ -82,7 +82,7 @@ fn c_takes_the_program_by_the_macros_of_the_compiler() {
         ],
     );
     assert_eq!(text.matches("static inline int install_filter").count(), 3);
-    let text = programs(Language::C, true);
+    let text = programs(SourceLanguage::C, true);
     has_in_order(
         &text,
         &["#if", "program = {", "#elif", "program = {", "#endif", "install_filter(void)"],
@@ -91,7 +91,7 @@ fn c_takes_the_program_by_the_macros_of_the_compiler() {
 
 #[test]
 fn rust_takes_the_program_by_cfg() {
-    let text = templates(Language::Rust, true);
+    let text = templates(SourceLanguage::Rust, true);
     let x86 = "#[cfg(all(target_arch = \"x86_64\", target_pointer_width = \"64\"))]\n";
     let arm = "#[cfg(all(target_arch = \"aarch64\",";
     let parts = [x86, "const FILTER_TEMPLATE", x86, "pub const fn filter(input: u32)", arm];
@@ -101,12 +101,12 @@ fn rust_takes_the_program_by_cfg() {
         &["#[cfg(not(any(all(", "compile_error!", "pub fn install_filter(input: u32)"],
     );
     assert_eq!(text.matches("pub fn install_filter").count(), 3);
-    assert!(!programs(Language::Rust, false).contains("install"));
+    assert!(!programs(SourceLanguage::Rust, false).contains("install"));
 }
 
 #[test]
 fn go_takes_the_program_by_goarch() {
-    let text = templates(Language::Go, true);
+    let text = templates(SourceLanguage::Go, true);
     has_in_order(
         &text,
         &[
@@ -120,7 +120,7 @@ fn go_takes_the_program_by_goarch() {
             "func installFilter(input uint32) error {",
         ],
     );
-    let text = programs(Language::Go, false);
+    let text = programs(SourceLanguage::Go, false);
     has_in_order(
         &text,
         &[
@@ -140,12 +140,15 @@ fn targets_that_cannot_be_together_are_errors() {
     };
     let one = (Arch::X86_64, TargetCode::Program(&x86));
     let arm = (Arch::Aarch64, TargetCode::Template(&arm));
-    assert_eq!(error(Language::C, &[]), "no target is given");
-    assert_eq!(error(Language::C, &[one, one]), "the target x86_64 is given twice");
-    assert_eq!(error(Language::Go, &[(Arch::X32, one.1)]), "Go has no target x32");
+    assert_eq!(error(SourceLanguage::C, &[]), "no target is given");
+    assert_eq!(error(SourceLanguage::C, &[one, one]), "the target x86_64 is given twice");
+    assert_eq!(error(SourceLanguage::Go, &[(Arch::X32, one.1)]), "Go has no target x32");
     let message = "the filter for aarch64 has other variables than that for x86_64";
-    assert_eq!(error(Language::C, &[one, arm]), message);
-    assert_eq!(error(Language::C, &[(Arch::X86_64, TargetCode::Template(&other)), arm]), message);
+    assert_eq!(error(SourceLanguage::C, &[one, arm]), message);
+    assert_eq!(
+        error(SourceLanguage::C, &[(Arch::X86_64, TargetCode::Template(&other)), arm]),
+        message
+    );
 }
 
 #[test]
@@ -157,7 +160,7 @@ fn variables_of_other_widths_are_errors_that_name_them() {
     let (x86, arm) = (template(Arch::X86_64), template(Arch::Arm));
     let codes =
         [(Arch::X86_64, TargetCode::Template(&x86)), (Arch::Arm, TargetCode::Template(&arm))];
-    let error = emitted(Language::C, &codes, false).unwrap_err();
+    let error = emitted(SourceLanguage::C, &codes, false).unwrap_err();
     assert_eq!(error.to_string(), "the variable `x` has 64 bits for x86_64 and 32 bits for arm");
 }
 
@@ -166,7 +169,7 @@ fn variables_of_other_widths_are_errors_that_name_them() {
 fn templates_without_variables_are_programs() {
     let program = program(Arch::X86_64);
     let template = Template::new(program.clone(), Vec::new(), Vec::new()).unwrap();
-    for language in [Language::C, Language::Rust, Language::Go] {
+    for language in [SourceLanguage::C, SourceLanguage::Rust, SourceLanguage::Go] {
         let options = SourceOptions { installer: true, ..SourceOptions::new(language) };
         let text = template_source(&template, &options);
         assert_eq!(text, source(&program, &options));
@@ -187,9 +190,12 @@ fn installers_of_filters_with_notifications_return_the_listener() {
     let silent = compile(Arch::Aarch64, Verdict::KILL_PROCESS);
     let killable = FilterFlags::WAIT_KILLABLE_RECV;
     for (language, names) in [
-        (Language::C, ["int install_filter_listener_with(", "int install_filter_listener(void)"]),
         (
-            Language::Rust,
+            SourceLanguage::C,
+            ["int install_filter_listener_with(", "int install_filter_listener(void)"],
+        ),
+        (
+            SourceLanguage::Rust,
             [
                 "install_filter_listener_with(mut flags: libc::c_ulong, no_new_privs: bool) -> \
                  std::io::Result<std::os::fd::OwnedFd>",
@@ -197,7 +203,7 @@ fn installers_of_filters_with_notifications_return_the_listener() {
             ],
         ),
         (
-            Language::Go,
+            SourceLanguage::Go,
             [
                 "func installFilterListenerWith(flags uintptr, noNewPrivs bool) (int, error)",
                 "func installFilterListenerInThread() (int, error)",
@@ -241,13 +247,16 @@ fn names_are_checked_as_they_are_written() {
             "`{word}` cannot be a name in the source code: {language} or its libraries use it; give another name"
         ))
     };
-    assert_eq!(error(Language::Rust, "TYPE", None), of(Language::Rust, "type"));
-    assert_eq!(error(Language::Go, "len", None), of(Language::Go, "len"));
-    assert_eq!(error(Language::C, "BPF", None), of(Language::C, "BPF_set"));
-    assert_eq!(error(Language::Go, "worker", Some("func")), of(Language::Go, "func"));
-    assert_eq!(error(Language::Go, "worker", Some("main")), None);
+    assert_eq!(error(SourceLanguage::Rust, "TYPE", None), of(SourceLanguage::Rust, "type"));
+    assert_eq!(error(SourceLanguage::Go, "len", None), of(SourceLanguage::Go, "len"));
+    assert_eq!(error(SourceLanguage::C, "BPF", None), of(SourceLanguage::C, "BPF_set"));
+    assert_eq!(error(SourceLanguage::Go, "worker", Some("func")), of(SourceLanguage::Go, "func"));
+    assert_eq!(error(SourceLanguage::Go, "worker", Some("main")), None);
     let words = "names have letters, digits and _, and do not begin with a digit";
     for name in ["1web", "web;", "", "a\nb"] {
-        assert!(error(Language::C, name, None).is_some_and(|text| text.ends_with(words)), "{name}");
+        assert!(
+            error(SourceLanguage::C, name, None).is_some_and(|text| text.ends_with(words)),
+            "{name}"
+        );
     }
 }

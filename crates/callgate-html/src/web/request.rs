@@ -1,6 +1,6 @@
 //! Reads requests.
 
-use callgate::{Arch, emit::Language};
+use callgate::{Arch, emit::SourceLanguage};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_formats::languages::LanguageId;
 use callgate_formats::syntax::json;
@@ -31,16 +31,16 @@ pub(crate) enum View {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
     Policy(LanguageId),
-    Code(Language),
+    Code(SourceLanguage),
     Assembly,
 }
 
 impl Written {
     /// The outputs besides policy languages, by name, with a title.
     pub(crate) const CODE: [(&str, &str, Written); 4] = [
-        ("c", "C", Written::Code(Language::C)),
-        ("rust", "Rust", Written::Code(Language::Rust)),
-        ("go", "Go", Written::Code(Language::Go)),
+        ("c", "C", Written::Code(SourceLanguage::C)),
+        ("rust", "Rust", Written::Code(SourceLanguage::Rust)),
+        ("go", "Go", Written::Code(SourceLanguage::Go)),
         ("asm", "BPF assembly", Written::Assembly),
     ];
 

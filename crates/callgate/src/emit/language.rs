@@ -7,29 +7,29 @@ use callgate_core::Arch;
 /// A language of source code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
-pub enum Language {
+pub enum SourceLanguage {
     C,
     Rust,
     Go,
 }
 
-impl Language {
+impl SourceLanguage {
     /// The notation of instructions.
     pub(super) fn dialect(self) -> Dialect {
         match self {
-            Language::C => Dialect::C,
-            Language::Rust => Dialect::Rust,
-            Language::Go => Dialect::Go,
+            SourceLanguage::C => Dialect::C,
+            SourceLanguage::Rust => Dialect::Rust,
+            SourceLanguage::Go => Dialect::Go,
         }
     }
 }
 
-impl std::fmt::Display for Language {
+impl std::fmt::Display for SourceLanguage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Language::C => "C",
-            Language::Rust => "Rust",
-            Language::Go => "Go",
+            SourceLanguage::C => "C",
+            SourceLanguage::Rust => "Rust",
+            SourceLanguage::Go => "Go",
         })
     }
 }
@@ -97,26 +97,26 @@ const TARGETS: &[Target] = &[
 ///
 /// ```
 /// use callgate::Arch;
-/// use callgate::emit::{Language, target_condition};
+/// use callgate::emit::{SourceLanguage, target_condition};
 ///
 /// let condition = |language| target_condition(language, Arch::X86_64);
-/// assert_eq!(condition(Language::C).as_deref(), Some("defined(__x86_64__) && !defined(__ILP32__)"));
+/// assert_eq!(condition(SourceLanguage::C).as_deref(), Some("defined(__x86_64__) && !defined(__ILP32__)"));
 /// assert_eq!(
-///     condition(Language::Rust).as_deref(),
+///     condition(SourceLanguage::Rust).as_deref(),
 ///     Some(r#"all(target_arch = "x86_64", target_pointer_width = "64")"#)
 /// );
-/// assert_eq!(condition(Language::Go).as_deref(), Some("amd64"));
+/// assert_eq!(condition(SourceLanguage::Go).as_deref(), Some("amd64"));
 /// ```
-pub fn target_condition(language: Language, arch: Arch) -> Option<String> {
+pub fn target_condition(language: SourceLanguage, arch: Arch) -> Option<String> {
     let target = TARGETS.iter().find(|target| target.arch == arch)?;
     match (language, target.rust) {
-        (Language::C, _) => Some(target.c.to_owned()),
-        (Language::Rust, Some((name, None))) => Some(format!("target_arch = \"{name}\"")),
-        (Language::Rust, Some((name, Some(more)))) => {
+        (SourceLanguage::C, _) => Some(target.c.to_owned()),
+        (SourceLanguage::Rust, Some((name, None))) => Some(format!("target_arch = \"{name}\"")),
+        (SourceLanguage::Rust, Some((name, Some(more)))) => {
             Some(format!("all(target_arch = \"{name}\", {more})"))
         }
-        (Language::Rust, None) => None,
-        (Language::Go, _) => target.go.map(str::to_owned),
+        (SourceLanguage::Rust, None) => None,
+        (SourceLanguage::Go, _) => target.go.map(str::to_owned),
     }
 }
 
@@ -138,7 +138,7 @@ pub enum EmitErrorKind {
         /// The name.
         name: String,
         /// The language.
-        language: Language,
+        language: SourceLanguage,
     },
     /// The flags contain WAIT_KILLABLE_RECV, which needs a listener, but the filter notifies none.
     WaitKillable,
@@ -147,7 +147,7 @@ pub enum EmitErrorKind {
     /// The language has no such target.
     UnknownTarget {
         /// The language.
-        language: Language,
+        language: SourceLanguage,
         /// The target.
         target: Arch,
     },
@@ -238,10 +238,10 @@ mod tests {
     #[test]
     fn every_architecture_has_a_target_in_c() {
         for arch in Arch::ALL {
-            assert!(target_condition(Language::C, *arch).is_some(), "{arch}");
+            assert!(target_condition(SourceLanguage::C, *arch).is_some(), "{arch}");
         }
-        assert_eq!(target_condition(Language::Rust, Arch::Sh), None);
-        assert_eq!(target_condition(Language::Go, Arch::X32), None);
+        assert_eq!(target_condition(SourceLanguage::Rust, Arch::Sh), None);
+        assert_eq!(target_condition(SourceLanguage::Go, Arch::X32), None);
     }
 
     /// Each condition holds for one architecture only, that of `Arch::of_target`.

@@ -1,11 +1,11 @@
 //! Programs as source code in C, Rust and Go: an array, and functions that set variables and install the filter.
 //!
 //! ```
-//! use callgate::emit::{Language, SourceOptions, source};
+//! use callgate::emit::{SourceLanguage, SourceOptions, source};
 //! use callgate::{Arch, Filter};
 //!
 //! let program = Filter::builder(Arch::X86_64).allow(["read"])?.build()?.compile()?;
-//! let options = SourceOptions { installer: true, ..SourceOptions::new(Language::C) };
+//! let options = SourceOptions { installer: true, ..SourceOptions::new(SourceLanguage::C) };
 //! let text = source(&program, &options)?;
 //! assert!(text.contains("static inline int install_filter(void)"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -15,13 +15,13 @@
 //! rejects a missing value and one of the wrong type:
 //!
 //! ```
-//! use callgate::emit::{Language, SourceOptions, template_source};
+//! use callgate::emit::{SourceLanguage, SourceOptions, template_source};
 //! use callgate::{Arch, Filter, arg, var};
 //!
 //! let builder = Filter::builder(Arch::X86_64);
 //! let filter = builder.allow_if("read", arg("fd").eq(var("input")))?.build()?;
 //! let template = filter.compile_template()?;
-//! let text = template_source(&template, &SourceOptions::new(Language::Rust))?;
+//! let text = template_source(&template, &SourceOptions::new(SourceLanguage::Rust))?;
 //! assert!(text.contains("pub const fn filter(input: u32) -> [libc::sock_filter;"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -32,7 +32,7 @@ mod names;
 mod source;
 mod variables;
 
-pub use language::{EmitError, EmitErrorKind, Language, target_condition};
+pub use language::{EmitError, EmitErrorKind, SourceLanguage, target_condition};
 pub use source::{
     SourceOptions, TargetCode, TargetProgram, parameters, source, source_for_targets,
     template_source,

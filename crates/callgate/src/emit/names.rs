@@ -3,7 +3,7 @@
 use callgate_core::errno_number;
 use callgate_core::template::Variable;
 
-use super::language::{EmitError, EmitErrorKind, Language};
+use super::language::{EmitError, EmitErrorKind, SourceLanguage};
 
 /// The names of an array and of the functions around it.
 pub(super) struct Names {
@@ -24,7 +24,7 @@ pub(super) struct Names {
 impl Names {
     /// The names for the given one, in the style of the language. If the filter has a listener, they say so.
     pub(super) fn new(
-        language: Language,
+        language: SourceLanguage,
         given: Option<&str>,
         has_variables: bool,
         listens: bool,
@@ -36,7 +36,7 @@ impl Names {
             format!("install_{name}{listener}")
         };
         match language {
-            Language::C => Names {
+            SourceLanguage::C => Names {
                 array: format!("{name}{}", template("_template")),
                 function: format!("{name}_set"),
                 installer: snake(name),
@@ -44,7 +44,7 @@ impl Names {
                 with_flags: snake(name) + "_with",
                 program: given.map_or("program".to_owned(), |name| format!("{name}_program")),
             },
-            Language::Rust => Names {
+            SourceLanguage::Rust => Names {
                 array: format!("{}{}", name.to_uppercase(), template("_TEMPLATE")),
                 function: name.to_lowercase(),
                 installer: snake(&name.to_lowercase()),
@@ -52,7 +52,7 @@ impl Names {
                 with_flags: snake(&name.to_lowercase()) + "_with",
                 program: String::new(),
             },
-            Language::Go => {
+            SourceLanguage::Go => {
                 let mut letters = name.chars();
                 let (first, rest) = (letters.next().unwrap_or('f'), letters.as_str());
                 // Exported if the array is.
@@ -72,7 +72,7 @@ impl Names {
     }
 
     /// Fails if a name is not one of the language.
-    pub(super) fn check(&self, language: Language) -> Result<(), EmitError> {
+    pub(super) fn check(&self, language: SourceLanguage) -> Result<(), EmitError> {
         let Names { array, function, installer, in_thread, with_flags, program } = self;
         let names = [array, function, installer, in_thread, with_flags, program].into_iter();
         names.filter(|name| !name.is_empty()).try_for_each(|name| check(language, name))
@@ -80,7 +80,7 @@ impl Names {
 }
 
 /// Fails if a word cannot be the name of an item.
-pub(super) fn check(language: Language, name: &str) -> Result<(), EmitError> {
+pub(super) fn check(language: SourceLanguage, name: &str) -> Result<(), EmitError> {
     check_word(name)?;
     if is_taken(language, name) {
         let name = name.to_owned();
@@ -94,7 +94,7 @@ pub(super) fn check_package(name: &str) -> Result<(), EmitError> {
     check_word(name)?;
     // The other words that are taken are names of packages, or predeclared.
     if is_keyword_of_go(name) {
-        let (name, language) = (name.to_owned(), Language::Go);
+        let (name, language) = (name.to_owned(), SourceLanguage::Go);
         return Err(EmitError(EmitErrorKind::Reserved { name, language }));
     }
     Ok(())
@@ -111,7 +111,11 @@ pub(super) fn check_word(name: &str) -> Result<(), EmitError> {
 
 /// The names of parameters, one for each variable: its own, or one with a prefix if the language or the function uses it.
 /// No language uses a word with this prefix.
-pub(super) fn parameters(language: Language, variables: &[Variable], used: &[&str]) -> Vec<String> {
+pub(super) fn parameters(
+    language: SourceLanguage,
+    variables: &[Variable],
+    used: &[&str],
+) -> Vec<String> {
     let is_taken = |name: &str| {
         reserved(language).contains(&name)
             || LOCALS.contains(&name)
@@ -133,11 +137,11 @@ pub(super) fn parameters(language: Language, variables: &[Variable], used: &[&st
 }
 
 /// Words that are neither names of items nor of parameters: keywords, and names that the emitted functions use.
-pub(super) fn reserved(language: Language) -> &'static [&'static str] {
+pub(super) fn reserved(language: SourceLanguage) -> &'static [&'static str] {
     match language {
-        Language::C => C,
-        Language::Rust => RUST,
-        Language::Go => GO,
+        SourceLanguage::C => C,
+        SourceLanguage::Rust => RUST,
+        SourceLanguage::Go => GO,
     }
 }
 
@@ -159,10 +163,10 @@ const LOCALS: &[&str] = &[
 const PARAMETERS: &[&str] = &["flags", "noNewPrivs", "no_new_privs"];
 
 /// Whether a word cannot be the name of an item. In C, the headers of the installer declare many.
-fn is_taken(language: Language, name: &str) -> bool {
+fn is_taken(language: SourceLanguage, name: &str) -> bool {
     reserved(language).contains(&name)
         || PARAMETERS.contains(&name)
-        || language == Language::C
+        || language == SourceLanguage::C
             && (is_of_implementation(name)
                 || name.ends_with("_t")
                 || errno_number(name).is_some()
@@ -173,8 +177,8 @@ fn is_taken(language: Language, name: &str) -> bool {
 
 /// Whether the name of a parameter could be a macro: in C, those of headers have only capitals, or one of a few prefixes, and
 /// those of compilers begin with underscores.
-fn may_be_macro(language: Language, name: &str) -> bool {
-    language == Language::C
+fn may_be_macro(language: SourceLanguage, name: &str) -> bool {
+    language == SourceLanguage::C
         && (name.starts_with('_')
             || !name.contains(|c: char| c.is_ascii_lowercase())
             || MACRO_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))

@@ -10,7 +10,7 @@ use callgate_core::template::{Template, Variable};
 use callgate_core::{Arch, Endian, LongProgram};
 
 use super::installer::{self, Installed, Manner};
-use super::language::{EmitError, EmitErrorKind, Language, target_condition};
+use super::language::{EmitError, EmitErrorKind, SourceLanguage, target_condition};
 use super::names::{Names, check_package, check_word};
 use super::variables::{Parameters, function};
 use crate::listener::needs_listener;
@@ -19,7 +19,7 @@ use crate::listener::needs_listener;
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceOptions {
     /// The language.
-    pub language: Language,
+    pub language: SourceLanguage,
     /// The name of the array and, with a prefix or suffix, of functions: an identifier. `None`: `filter`.
     pub name: Option<String>,
     /// The package of a Go file with an installer. `None`: `main`.
@@ -39,7 +39,7 @@ pub struct SourceOptions {
 
 impl SourceOptions {
     /// Options for a language, without an installer.
-    pub fn new(language: Language) -> SourceOptions {
+    pub fn new(language: SourceLanguage) -> SourceOptions {
         SourceOptions {
             language,
             name: None,
@@ -57,8 +57,8 @@ impl SourceOptions {
 
     fn listing(&self) -> ListingOptions {
         let name = self.name.as_ref().map(|name| match self.language {
-            Language::Rust => name.to_uppercase(),
-            Language::C | Language::Go => name.clone(),
+            SourceLanguage::Rust => name.to_uppercase(),
+            SourceLanguage::C | SourceLanguage::Go => name.clone(),
         });
         ListingOptions { endian: self.endian, arches: self.arches.clone(), name }
     }
@@ -70,7 +70,7 @@ impl SourceOptions {
         }
         let names = Names::new(self.language, self.name.as_deref(), has_variables, listens);
         names.check(self.language)?;
-        if self.language == Language::Go {
+        if self.language == SourceLanguage::Go {
             check_package(self.package())?;
         }
         Ok(names)
@@ -102,8 +102,8 @@ impl SourceOptions {
         }
         let code = code + &installer::functions(self.language, names, manner, installed);
         match self.language {
-            Language::C => installer::guarded(names, &code),
-            Language::Rust | Language::Go => code,
+            SourceLanguage::C => installer::guarded(names, &code),
+            SourceLanguage::Rust | SourceLanguage::Go => code,
         }
     }
 }
@@ -129,11 +129,11 @@ pub fn template_source(template: &Template, options: &SourceOptions) -> Result<S
 /// parameters passes them on: for Rust, `fd: u32` and `fd`.
 ///
 /// ```
-/// use callgate::emit::{Language, SourceOptions, parameters};
+/// use callgate::emit::{SourceLanguage, SourceOptions, parameters};
 /// use callgate_core::template::Variable;
 ///
 /// let variables = [Variable::u32("fd")?, Variable::u32("match")?];
-/// let declared = parameters(&variables, &SourceOptions::new(Language::Rust))?;
+/// let declared = parameters(&variables, &SourceOptions::new(SourceLanguage::Rust))?;
 /// assert_eq!(declared[0], ("fd: u32".to_owned(), "fd".to_owned()));
 /// assert_eq!(declared[1].1, "var_match"); // a keyword
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -155,7 +155,9 @@ fn single(code: TargetCode<'_>, options: &SourceOptions) -> Result<String, EmitE
     let names = options.names(!variables.is_empty(), manner.listens)?;
     let parameters = Parameters::new(language, variables, &names);
     let mut text = match (language, options.installer) {
-        (Language::Go, true) => installer::go_imports(options.package(), Some(manner.listens)),
+        (SourceLanguage::Go, true) => {
+            installer::go_imports(options.package(), Some(manner.listens))
+        }
         _ => String::new(),
     };
     let (array, set) = parts(code, language, &options.listing(), &names, &parameters);
@@ -215,7 +217,7 @@ struct Conditional<'p> {
 /// Programs for several targets as source code. `endian` and `arches` of the options are not used: each program has its own.
 ///
 /// ```
-/// use callgate::emit::{Language, SourceOptions, TargetCode, TargetProgram, source_for_targets};
+/// use callgate::emit::{SourceLanguage, SourceOptions, TargetCode, TargetProgram, source_for_targets};
 /// use callgate::{Arch, Filter};
 ///
 /// let compile = |arch| Filter::builder(arch).allow(["read"])?.build()?.compile();
@@ -225,7 +227,7 @@ struct Conditional<'p> {
 ///     arches: vec![*target],
 ///     code: TargetCode::Program(program),
 /// });
-/// let text = source_for_targets(&programs, &SourceOptions::new(Language::C))?;
+/// let text = source_for_targets(&programs, &SourceOptions::new(SourceLanguage::C))?;
 /// assert!(text.contains("#elif defined(__aarch64__)"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -255,9 +257,9 @@ pub fn source_for_targets(
     let names = options.names(has_variables, manner.listens)?;
     let parameters = Parameters::new(language, first.code.variables(), &names);
     match language {
-        Language::C => Ok(c(&all, options, &names, manner, &parameters)),
-        Language::Rust => Ok(rust(&all, options, &names, manner, &parameters)),
-        Language::Go => go(&all, options, manner, &parameters, has_variables),
+        SourceLanguage::C => Ok(c(&all, options, &names, manner, &parameters)),
+        SourceLanguage::Rust => Ok(rust(&all, options, &names, manner, &parameters)),
+        SourceLanguage::Go => go(&all, options, manner, &parameters, has_variables),
     }
 }
 
@@ -288,7 +290,7 @@ fn check_variables(
 /// The array of a program, and the function that sets its variables; empty without variables.
 fn parts(
     code: TargetCode<'_>,
-    language: Language,
+    language: SourceLanguage,
     listing: &ListingOptions,
     names: &Names,
     parameters: &Parameters,
@@ -314,7 +316,7 @@ fn c(
     let mut directive = "#if";
     for Conditional { program, condition } in all {
         let listing = program.listing(options.name.clone());
-        let (array, set) = parts(program.code, Language::C, &listing, names, parameters);
+        let (array, set) = parts(program.code, SourceLanguage::C, &listing, names, parameters);
         out += &format!("{directive} {condition}\n\n{array}{set}\n");
         directive = "#elif";
     }
@@ -334,7 +336,7 @@ fn rust(
     let name = options.name.as_ref().map(|name| name.to_uppercase());
     for Conditional { program, condition } in all {
         let listing = program.listing(name.clone());
-        let (array, set) = parts(program.code, Language::Rust, &listing, names, parameters);
+        let (array, set) = parts(program.code, SourceLanguage::Rust, &listing, names, parameters);
         for item in [array, set].iter().filter(|item| !item.is_empty()) {
             out += &format!("#[cfg({condition})]\n{}\n", item.trim_start());
         }
@@ -355,7 +357,7 @@ fn go(
     has_variables: bool,
 ) -> Result<String, EmitError> {
     let name = options.name.as_deref().unwrap_or("filter");
-    let mut names = Names::new(Language::Go, Some(name), has_variables, manner.listens);
+    let mut names = Names::new(SourceLanguage::Go, Some(name), has_variables, manner.listens);
     if !has_variables {
         names.function = name.to_owned();
     }
@@ -368,10 +370,11 @@ fn go(
         let mut letters = condition.chars();
         let first = letters.next().map(|first| first.to_ascii_uppercase());
         let own: String = name.chars().chain(first).chain(letters).collect();
-        let own_names = Names::new(Language::Go, Some(&own), has_variables, manner.listens);
-        own_names.check(Language::Go)?;
+        let own_names = Names::new(SourceLanguage::Go, Some(&own), has_variables, manner.listens);
+        own_names.check(SourceLanguage::Go)?;
         let listing = program.listing(Some(own.clone()));
-        let (array, set) = parts(program.code, Language::Go, &listing, &own_names, parameters);
+        let (array, set) =
+            parts(program.code, SourceLanguage::Go, &listing, &own_names, parameters);
         out += &format!("{array}{set}\n");
         let value = match has_variables {
             true => format!("{}({})", own_names.function, parameters.passed),

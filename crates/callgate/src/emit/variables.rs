@@ -1,6 +1,6 @@
 //! Functions that set the variables of a program.
 
-use super::language::Language;
+use super::language::SourceLanguage;
 use super::names::{Names, parameters};
 use callgate_core::template::{Half, Patch, Template, Variable};
 
@@ -15,19 +15,23 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    pub(super) fn new(language: Language, variables: &[Variable], names: &Names) -> Parameters {
+    pub(super) fn new(
+        language: SourceLanguage,
+        variables: &[Variable],
+        names: &Names,
+    ) -> Parameters {
         let used = [names.array.as_str(), &names.function];
         let parameters = parameters(language, variables, &used);
         let declared: Vec<String> = parameters
             .iter()
             .zip(variables)
             .map(|(name, variable)| match (language, variable.is_wide()) {
-                (Language::C, false) => format!("uint32_t {name}"),
-                (Language::C, true) => format!("uint64_t {name}"),
-                (Language::Rust, false) => format!("{name}: u32"),
-                (Language::Rust, true) => format!("{name}: u64"),
-                (Language::Go, false) => format!("{name} uint32"),
-                (Language::Go, true) => format!("{name} uint64"),
+                (SourceLanguage::C, false) => format!("uint32_t {name}"),
+                (SourceLanguage::C, true) => format!("uint64_t {name}"),
+                (SourceLanguage::Rust, false) => format!("{name}: u32"),
+                (SourceLanguage::Rust, true) => format!("{name}: u64"),
+                (SourceLanguage::Go, false) => format!("{name} uint32"),
+                (SourceLanguage::Go, true) => format!("{name} uint64"),
             })
             .collect();
         Parameters {
@@ -44,7 +48,7 @@ impl Parameters {
     }
 
     /// The constant of a patch as an expression.
-    fn expression(&self, language: Language, template: &Template, patch: &Patch) -> String {
+    fn expression(&self, language: SourceLanguage, template: &Template, patch: &Patch) -> String {
         let index = patch.symbol.variable();
         let name = self.names.get(index).map_or("", String::as_str);
         let is_wide = template.variables().get(index).is_some_and(|variable| variable.is_wide());
@@ -56,39 +60,39 @@ impl Parameters {
         // Each part is an operand: a name, a call, or in parentheses.
         let wide = match (language, is_wide) {
             (_, true) => name.to_owned(),
-            (Language::C, false) => format!("((uint64_t){name})"),
-            (Language::Rust, false) => format!("({name} as u64)"),
-            (Language::Go, false) => format!("uint64({name})"),
+            (SourceLanguage::C, false) => format!("((uint64_t){name})"),
+            (SourceLanguage::Rust, false) => format!("({name} as u64)"),
+            (SourceLanguage::Go, false) => format!("uint64({name})"),
         };
         let sum = match (language, addend) {
             (_, 0) => wide,
-            (Language::C, _) => format!("({wide} + {addend:#x}ULL)"),
-            (Language::Rust, _) => format!("{wide}.wrapping_add({addend:#x})"),
-            (Language::Go, _) => format!("({wide} + {addend:#x})"),
+            (SourceLanguage::C, _) => format!("({wide} + {addend:#x}ULL)"),
+            (SourceLanguage::Rust, _) => format!("{wide}.wrapping_add({addend:#x})"),
+            (SourceLanguage::Go, _) => format!("({wide} + {addend:#x})"),
         };
         let value = match (language, is_complement) {
             (_, false) => sum,
-            (Language::C, true) => format!("(~{sum})"),
-            (Language::Rust, true) => format!("(!{sum})"),
-            (Language::Go, true) => format!("(^{sum})"),
+            (SourceLanguage::C, true) => format!("(~{sum})"),
+            (SourceLanguage::Rust, true) => format!("(!{sum})"),
+            (SourceLanguage::Go, true) => format!("(^{sum})"),
         };
         match (language, patch.half) {
-            (Language::C, Half::Low) => format!("(uint32_t){value}"),
-            (Language::C, Half::High) => format!("(uint32_t)({value} >> 32)"),
-            (Language::Rust, Half::Low) => format!("{value} as u32"),
-            (Language::Rust, Half::High) => format!("({value} >> 32) as u32"),
-            (Language::Go, Half::Low) => match value.strip_prefix('(') {
+            (SourceLanguage::C, Half::Low) => format!("(uint32_t){value}"),
+            (SourceLanguage::C, Half::High) => format!("(uint32_t)({value} >> 32)"),
+            (SourceLanguage::Rust, Half::Low) => format!("{value} as u32"),
+            (SourceLanguage::Rust, Half::High) => format!("({value} >> 32) as u32"),
+            (SourceLanguage::Go, Half::Low) => match value.strip_prefix('(') {
                 Some(_) => format!("uint32{value}"),
                 None => format!("uint32({value})"),
             },
-            (Language::Go, Half::High) => format!("uint32({value} >> 32)"),
+            (SourceLanguage::Go, Half::High) => format!("uint32({value} >> 32)"),
         }
     }
 }
 
 /// The function that sets the variables.
 pub(super) fn function(
-    language: Language,
+    language: SourceLanguage,
     template: &Template,
     names: &Names,
     parameters: &Parameters,
@@ -105,7 +109,7 @@ pub(super) fn function(
         assignments.iter().map(|(insn, value)| line(*insn, value)).collect()
     };
     match language {
-        Language::C => {
+        SourceLanguage::C => {
             let lines = lines(&|insn, value| format!("\tinsns[{insn}].k = {value};\n"));
             format!(
                 "
@@ -122,7 +126,7 @@ static inline void {function}(struct sock_filter insns[{len}], {declared})
 "
             )
         }
-        Language::Rust => {
+        SourceLanguage::Rust => {
             let lines = lines(&|insn, value| format!("    insns[{insn}].k = {value};\n"));
             format!(
                 "
@@ -136,7 +140,7 @@ pub const fn {function}({declared}) -> [libc::sock_filter; {len}] {{
 "
             )
         }
-        Language::Go => {
+        SourceLanguage::Go => {
             let lines = lines(&|insn, value| format!("\tinsns[{insn}].K = {value}\n"));
             format!(
                 "

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use callgate::emit::{Language, SourceOptions, template_source};
+use callgate::emit::{SourceLanguage, SourceOptions, template_source};
 use callgate::{Arch, Options, compile_template};
 use callgate_formats::kafel;
 
@@ -53,7 +53,7 @@ impl Builder {
     }
 
     /// The policy as source code with a function that installs the filter.
-    pub(super) fn emitted(&self, language: Language) -> Result<String> {
+    pub(super) fn emitted(&self, language: SourceLanguage) -> Result<String> {
         let profile = kafel::read(POLICY, &kafel::ReadOptions::new(self.arch))
             .map_err(|errors| format!("policy.kafel:{errors}"))?;
         let compiled = compile_template(&profile.policy, &Options::default())

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use callgate::emit::Language;
+use callgate::emit::SourceLanguage;
 
 use super::builder::{Builder, POLICY, Program};
 use super::lines::{Lines, Part};
@@ -85,7 +85,7 @@ pub(super) const VARIANTS: &[Variant] = &[
         name: "Callgate, emitted C",
         compiled: Some(When::Build),
         build: |builder| {
-            let header = builder.emitted(Language::C)?;
+            let header = builder.emitted(SourceLanguage::C)?;
             builder.c("c-emitted", &[("main.c", EMITTED_C), ("emitted.h", &header)], &[], None)
         },
         whole: POLICY_AND_EMIT,
@@ -95,7 +95,7 @@ pub(super) const VARIANTS: &[Variant] = &[
         name: "Callgate, emitted Rust",
         compiled: Some(When::Build),
         build: |builder| {
-            let filter = builder.emitted(Language::Rust)?;
+            let filter = builder.emitted(SourceLanguage::Rust)?;
             let files = [("src/main.rs", EMITTED_RUST), ("src/filter.rs", &filter)];
             builder.rust("rust-emitted", &files, "[dependencies]\nlibc = \"0.2\"\n")
         },
@@ -121,7 +121,7 @@ pub(super) const VARIANTS: &[Variant] = &[
         name: "Callgate, emitted Go",
         compiled: Some(When::Build),
         build: |builder| {
-            let filter = builder.emitted(Language::Go)?;
+            let filter = builder.emitted(SourceLanguage::Go)?;
             let files = [("main.go", EMITTED_GO), ("filter.go", &filter)];
             builder.go("go-emitted", &files, "require golang.org/x/sys v0.38.0\n", &[])
         },

@@ -126,9 +126,9 @@ fn program(analysis: &Analysis<'_>, to: Written) -> Result<Shown, Messages> {
             };
             let text = emit::source(&compiled.program, &options);
             let name = match language {
-                emit::Language::C => "filter.c",
-                emit::Language::Rust => "filter.rs",
-                emit::Language::Go => "filter.go",
+                emit::SourceLanguage::C => "filter.c",
+                emit::SourceLanguage::Rust => "filter.rs",
+                emit::SourceLanguage::Go => "filter.go",
             };
             (name, text.map_err(|error| failed(analysis, error.to_string(), ""))?)
         }
