@@ -51,7 +51,7 @@ pub(crate) struct ExplainArgs {
 
     /// The order of the list: by what syscalls are for, by name, or by verdict [default: group, or verdict if syscalls
     /// are named]
-    #[arg(long, alias = "by", value_name = "ORDER")]
+    #[arg(long, value_name = "ORDER")]
     order: Option<By>,
 
     /// Show where the profile has the rules of each syscall: file, line and column
