@@ -2,19 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use callgate::{Arch, Options, Verdict, compile};
+use callgate::{Arch, Options, Proved, Verdict, compile};
 use callgate_bpf::SyscallTable;
 use callgate_codegen::{Aim, Count, Instructions, Weights};
 use callgate_core::policy::Policy;
+use callgate_core::{FilterSpec, Spec};
 use callgate_formats::ruleset::{IncrementalRules, sections};
 
 use crate::error::{Error, Result};
 
-/// A program as `struct sock_filter`s in the byte order of its architectures.
+/// A proved program, and its instructions as the kernel and callers read them.
 #[derive(Debug)]
 pub(crate) struct Exported {
+    program: Proved,
+    /// `struct sock_filter`s in the byte order of the architectures. They are kept, as loading must not allocate.
     bytes: Box<[u8]>,
-    insns: u16,
 }
 
 impl Exported {
@@ -35,8 +37,19 @@ impl Exported {
             Some(_) => Error::TooLong,
             None => Error::Internal,
         })?;
-        let insns = u16::try_from(compiled.program.len()).map_err(|_| Error::Internal)?;
-        Ok(Exported { bytes: compiled.program.to_bytes(policy.endian()).into(), insns })
+        Exported::of_policy(compiled.program, &policy)
+    }
+
+    /// A program for a policy; an error if it was proved of another one. So the compiler need not be trusted to have passed the
+    /// policy on.
+    fn of_policy(program: Proved, policy: &Policy) -> Result<Exported> {
+        match program.spec() {
+            Spec::Filter(FilterSpec::Policy(own)) if own == policy => {
+                let bytes = program.to_bytes(policy.endian()).into();
+                Ok(Exported { program, bytes })
+            }
+            _ => Err(Error::Internal),
+        }
     }
 
     /// The instructions, 8 bytes each.
@@ -44,9 +57,9 @@ impl Exported {
         &self.bytes
     }
 
-    /// The number of instructions.
+    /// The number of instructions, of which a program for the kernel has at most 4096.
     pub(crate) fn insns(&self) -> u16 {
-        self.insns
+        self.program.len() as u16
     }
 }
 
@@ -180,5 +193,21 @@ impl Attributes {
             Attribute::RawErrors => self.raw_errors.into(),
             Attribute::WaitKillable => self.wait_killable.into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_of_another_policy_is_refused() {
+        let policy = |default| Policy::new(Vec::new(), default).unwrap();
+        let (own, other) = (policy(Verdict::ALLOW), policy(Verdict::LOG));
+        let program = compile(&own, &Options::default()).unwrap().program;
+        assert!(Exported::of_policy(program.clone(), &own).is_ok());
+        assert_eq!(Exported::of_policy(program.clone(), &other).err(), Some(Error::Internal));
+        let itself = Proved::itself(program.into_program(), own.endian());
+        assert_eq!(Exported::of_policy(itself, &own).err(), Some(Error::Internal));
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn close_listener() {
     }
 }
 
-/// Installs a program.
+/// Installs a proved program.
 pub(crate) fn load(program: &Exported, attributes: &Attributes, notifies: bool) -> Result<()> {
     let failed = |errno| Err(Error::of_kernel(errno, attributes.raw_errors));
     if attributes.no_new_privs {
