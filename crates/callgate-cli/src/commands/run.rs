@@ -12,7 +12,7 @@ use clap::ValueHint;
 
 use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Compile, Filter, Source};
+use crate::source::{BUILT_IN, Compile, Filter, KernelProgram, Source};
 use crate::{hints, signals};
 
 /// Run a command under a filter
@@ -61,8 +61,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         .with_signals(signals::at_start());
     check_that_a_command_can_run(&filter, &program)?;
     command.restore_signals();
-    callgate_linux::install(&program, flags(&filter))
-        .map_err(|error| Failure::new(error.to_string()).help(error.help()))?;
+    let flags = flags(&filter);
+    let installed = match &program {
+        KernelProgram::Compiled(proved) => callgate_linux::install(proved, flags),
+        KernelProgram::Given(program) => callgate_linux::install_unproved(program, flags),
+    };
+    installed.map_err(|error| Failure::new(error.to_string()).help(error.help()))?;
     let error = command.exec();
     Err(Failure::new(error.to_string()).status(error.exit_status()))
 }

@@ -1,6 +1,7 @@
 //! Filters with the options of the command: how they are compiled.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 
 use callgate::Proved;
 use callgate::compile::{self, CompileError, Compiled, CompiledTemplate};
@@ -61,13 +62,42 @@ pub(super) fn program_filter(
     Ok(filter.of_caller(WORDING, options.strict))
 }
 
+/// The program of a filter for the kernel.
+#[derive(Clone, Debug)]
+pub(crate) enum KernelProgram {
+    /// Compiled and proved.
+    Compiled(Proved),
+    /// The source is a program, of which nothing is proved.
+    Given(Program),
+}
+
+impl Deref for KernelProgram {
+    type Target = Program;
+
+    fn deref(&self) -> &Program {
+        match self {
+            KernelProgram::Compiled(proved) => proved,
+            KernelProgram::Given(program) => program,
+        }
+    }
+}
+
+impl From<KernelProgram> for Program {
+    fn from(program: KernelProgram) -> Program {
+        match program {
+            KernelProgram::Compiled(proved) => proved.into_program(),
+            KernelProgram::Given(program) => program,
+        }
+    }
+}
+
 /// Compiles filters with the options of the command.
 pub(crate) trait Compile {
     /// The filter.
     fn filter(&self) -> &Filter;
 
     /// The program for the kernel; a policy is compiled. Warns about options that do not affect a program.
-    fn kernel_program(&self, options: &CompileOptions) -> Result<Proved> {
+    fn kernel_program(&self, options: &CompileOptions) -> Result<KernelProgram> {
         warn_about_compiling(self.filter(), options);
         self.program_as_it_is(options)
     }
@@ -82,12 +112,10 @@ pub(crate) trait Compile {
     }
 
     /// Like [`Compile::kernel_program`], without warnings.
-    fn program_as_it_is(&self, options: &CompileOptions) -> Result<Proved> {
+    fn program_as_it_is(&self, options: &CompileOptions) -> Result<KernelProgram> {
         match self.filter().given_program() {
-            None => Ok(self.compile(options)?.program),
-            Some(program) => {
-                Ok(Proved::itself(self.for_the_kernel(program)?, self.filter().endian()))
-            }
+            None => Ok(KernelProgram::Compiled(self.compile(options)?.program)),
+            Some(program) => Ok(KernelProgram::Given(self.for_the_kernel(program)?)),
         }
     }
 

@@ -47,7 +47,7 @@ mod unit;
 pub(crate) use callgate_requests::source::{
     BUILT_IN, Combination, Filter, FilterContent, SocketFilter, Stack,
 };
-pub(crate) use filter::{Compile, failed};
+pub(crate) use filter::{Compile, KernelProgram, failed};
 pub(crate) use loaded::{LoadedSource, Text};
 pub(crate) use named::Source;
 pub(crate) use place::Place;
