@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::truth_table::{Bit, VERDICTS, digits, function, predicate, syscall};
-use super::*;
-use crate::{Verdict, Word};
+use callgate_core::diagram::{Budget, Func, Pred, Store, var_of};
+use callgate_core::{Verdict, Word};
+use callgate_testing::truth_table::{Bit, VERDICTS, digits, function, predicate, syscall};
 
 fn word(index: usize) -> Word {
     Word::from_index(index).unwrap()
@@ -16,7 +16,7 @@ fn unlimited() -> Store {
 
 /// The variable of an input bit, as a predicate.
 fn input(store: &mut Store, (word, bit): Bit) -> Pred {
-    store.make(super::compare::var_of(word, bit), Pred::NEVER, Pred::ALWAYS).unwrap()
+    store.make(var_of(word, bit), Pred::NEVER, Pred::ALWAYS).unwrap()
 }
 
 /// All predicates of three bits, by truth table.
@@ -74,6 +74,8 @@ fn a_function_of_four_bits_has_one_node_however_it_is_built() {
 fn operations_on_all_pairs_of_three_bit_predicates() {
     let mut store = unlimited();
     let preds = all_tables(&mut store, &three());
+    let [yes, no] = [VERDICTS[0], VERDICTS[1]].map(|verdict| store.verdict(verdict).unwrap());
+    let funcs: Vec<Func> = preds.iter().map(|pred| store.select(*pred, yes, no).unwrap()).collect();
     for (a, pa) in preds.iter().enumerate() {
         assert_eq!(store.not(*pa).unwrap(), preds[!a & 255]);
         for (b, pb) in preds.iter().enumerate() {
@@ -83,8 +85,8 @@ fn operations_on_all_pairs_of_three_bit_predicates() {
             assert_eq!(store.and_not(*pa, *pb).unwrap(), preds[a & !b]);
             // The third operand of if-then-else, which differs between pairs.
             for c in [(a * 7 + b * 13) & 255, a ^ b, !a & 255, 255 - b] {
-                let wanted = preds[a & b | !a & c & 255];
-                assert_eq!(store.if_then_else(*pa, *pb, preds[c]).unwrap(), wanted);
+                let wanted = funcs[a & b | !a & c & 255];
+                assert_eq!(store.select(*pa, funcs[b], funcs[c]).unwrap(), wanted);
             }
         }
     }

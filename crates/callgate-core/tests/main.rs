@@ -3,6 +3,7 @@
 mod arithmetic;
 mod budget;
 mod conditions;
+mod diagrams;
 mod layouts;
 mod packets;
 mod policies;

@@ -40,6 +40,7 @@ mod need;
 pub mod processor_time;
 pub mod random;
 pub mod reader;
+pub mod truth_table;
 
 #[cfg(target_os = "linux")]
 pub use harness::{name_in, run, run_waiting, test};

@@ -4,12 +4,8 @@
 //! of the function if bit `j` of `i` is the j-th input bit. Input bits are variables spread over the words, in
 //! the order of the diagram.
 
-use crate::{SeccompData, Verdict, Word};
-
-use super::compare::var_of;
-use super::error::DiagramError;
-use super::node::{Func, Node, Pred};
-use super::store::Store;
+use callgate_core::diagram::{DiagramError, Func, Node, Pred, Store, var_of};
+use callgate_core::{SeccompData, Verdict, Word};
 
 /// An input bit: a word and a bit of it.
 pub type Bit = (Word, u32);
@@ -33,8 +29,12 @@ pub fn syscall(bits: &[Bit], index: usize, noise: u32) -> SeccompData {
 /// The node with these leaves by index, built bottom-up.
 ///
 /// # Errors
-/// [`DiagramError`]; that of a defect if there is not one leaf for each value of the bits.
+/// If the diagram exceeds its budget.
+///
+/// # Panics
+/// If there is not one leaf for each value of the bits.
 pub fn built<N: Node>(store: &mut Store, bits: &[Bit], leaves: &[N]) -> Result<N, DiagramError> {
+    assert_eq!(leaves.len(), 1 << bits.len(), "a leaf for each value of the bits");
     // The first variable is bit 0 of an index, so the last one is folded first.
     let mut level = leaves.to_vec();
     for (word, bit) in bits.iter().rev() {
@@ -43,10 +43,7 @@ pub fn built<N: Node>(store: &mut Store, bits: &[Bit], leaves: &[N]) -> Result<N
         let nodes = low.iter().zip(high).map(|(low, high)| store.make(var, *low, *high));
         level = nodes.collect::<Result<_, _>>()?;
     }
-    match level[..] {
-        [root] if leaves.len() == 1 << bits.len() => Ok(root),
-        _ => Err(DiagramError::defect("a truth table has a leaf for each value of its bits")),
-    }
+    Ok(level[0])
 }
 
 /// The predicate with this truth table.

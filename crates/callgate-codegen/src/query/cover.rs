@@ -274,8 +274,8 @@ pub fn support(store: &Store, pred: Pred) -> Vec<Word> {
 mod tests {
     use super::*;
     use callgate_core::Verdict;
-    use callgate_core::diagram::truth_table::built;
     use callgate_core::diagram::{Budget, Split};
+    use callgate_testing::truth_table::built;
 
     /// A function of the low four bits of a word that allows the numbers in `set`; and ALLOW.
     fn four_bits(store: &mut Store, word: Word, set: u16) -> (Func, Func) {

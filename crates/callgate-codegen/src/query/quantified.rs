@@ -87,7 +87,7 @@ fn share_memo(store: &Store, pred: Pred, done: &mut HashMap<Pred, f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_core::diagram::truth_table::predicate;
+    use callgate_testing::truth_table::predicate;
 
     /// Every predicate over two bits of one word and one of a later word, beside its definition.
     #[test]

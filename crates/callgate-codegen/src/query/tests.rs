@@ -1,9 +1,7 @@
 //! All queries against brute force, for all functions of a few bits.
 
-use callgate_core::diagram::truth_table::{
-    Bit, VERDICTS, built, digits, function, predicate, syscall,
-};
 use callgate_core::diagram::{Budget, Func, Pred, Store};
+use callgate_testing::truth_table::{Bit, VERDICTS, built, digits, function, predicate, syscall};
 
 use super::word_funcs::Bounds;
 use super::*;

@@ -55,8 +55,6 @@ mod shifted;
 mod stack;
 mod store;
 pub mod symbolic;
-#[doc(hidden)]
-pub mod truth_table;
 mod value_sets;
 mod variables;
 mod witness;
@@ -68,6 +66,3 @@ pub use node::{Func, Node, Pred};
 pub use node_set::NodeSet;
 pub use node_table::{BITS, VARS, Var};
 pub use store::Store;
-
-#[cfg(test)]
-mod tests;
