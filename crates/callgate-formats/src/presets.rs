@@ -19,6 +19,7 @@ use crate::lxc::compat_arches;
 use crate::oci::{Dialect, ReadOptions, read};
 use crate::profile::Profile;
 use crate::ruleset::{Comparison, Op, RuleSet, sections};
+use callgate_bpf::constants;
 use callgate_bpf::diagnostic::Diagnostics;
 use callgate_core::policy::Policy;
 use callgate_core::{Arch, Verdict};
@@ -73,14 +74,16 @@ const DENIED: Verdict = Verdict::errno(1);
 
 const IO_URING: [&str; 3] = ["io_uring_setup", "io_uring_enter", "io_uring_register"];
 
-const AF_UNIX: u64 = 1;
-
-/// The flags of `clone` and `unshare` for new namespaces (`include/uapi/linux/sched.h`); CLONE_NEWTIME is one of `unshare`
-/// only.
-const NEW_NAMESPACES: [u64; 7] =
-    [0x2_0000, 0x200_0000, 0x400_0000, 0x800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000];
-const CLONE_NEWTIME: u64 = 0x80;
-const CLONE_THREAD: u64 = 0x1_0000;
+/// The flags of `clone` and `unshare` for new namespaces; CLONE_NEWTIME is one of `unshare` only.
+const NEW_NAMESPACES: [&str; 7] = [
+    "CLONE_NEWNS",
+    "CLONE_NEWCGROUP",
+    "CLONE_NEWUTS",
+    "CLONE_NEWIPC",
+    "CLONE_NEWUSER",
+    "CLONE_NEWPID",
+    "CLONE_NEWNET",
+];
 
 /// What `pure-compute` allows.
 const COMPUTE: [&str; 67] = [
@@ -162,13 +165,14 @@ impl Rules {
             "no-io-uring" => self.deny(&IO_URING),
             "no-new-network" => {
                 self.deny(&IO_URING);
-                self.deny_if("socket", 0, Op::Ne, AF_UNIX);
+                self.deny_if("socket", 0, Op::Ne, self.constant("AF_UNIX")?);
             }
             "no-unix-sockets" => {
                 self.deny(&IO_URING);
                 // An int: the kernel ignores the upper half.
-                self.deny_if("socket", 0, Op::MaskedEq(0xffff_ffff), AF_UNIX);
-                self.deny_if("socketpair", 0, Op::MaskedEq(0xffff_ffff), AF_UNIX);
+                let unix = self.constant("AF_UNIX")?;
+                self.deny_if("socket", 0, Op::MaskedEq(0xffff_ffff), unix);
+                self.deny_if("socketpair", 0, Op::MaskedEq(0xffff_ffff), unix);
             }
             "no-sockets" => {
                 self.deny(&IO_URING);
@@ -176,11 +180,13 @@ impl Rules {
             }
             "no-namespaces" => {
                 self.deny(&["setns"]);
-                for flag in NEW_NAMESPACES {
+                for name in NEW_NAMESPACES {
+                    let flag = self.constant(name)?;
                     self.deny_if("clone", self.clone_flags(), Op::MaskedEq(flag), flag);
                     self.deny_if("unshare", 0, Op::MaskedEq(flag), flag);
                 }
-                self.deny_if("unshare", 0, Op::MaskedEq(CLONE_NEWTIME), CLONE_NEWTIME);
+                let time = self.constant("CLONE_NEWTIME")?;
+                self.deny_if("unshare", 0, Op::MaskedEq(time), time);
                 self.without_clone3();
             }
             "no-ptrace" => self.deny(&[
@@ -193,7 +199,8 @@ impl Rules {
             ]),
             "no-new-processes" => {
                 self.deny(&["fork", "vfork"]);
-                self.deny_if("clone", self.clone_flags(), Op::MaskedEq(CLONE_THREAD), 0);
+                let thread = self.constant("CLONE_THREAD")?;
+                self.deny_if("clone", self.clone_flags(), Op::MaskedEq(thread), 0);
                 self.without_clone3();
             }
             "pure-compute" => self.add(&COMPUTE, Verdict::ALLOW),
@@ -210,6 +217,10 @@ impl Rules {
 
     fn deny(&mut self, names: &[&str]) {
         self.add(names, DENIED);
+    }
+
+    fn constant(&self, name: &str) -> Option<u64> {
+        constants::value(self.0.arch(), name)
     }
 
     fn deny_if(&mut self, name: &str, arg: u8, op: Op, value: u64) {
@@ -311,17 +322,25 @@ mod tests {
 
     #[test]
     fn processes_and_namespaces_depend_on_flags() {
-        let thread = CLONE_THREAD | 0x100;
+        let thread = 0x1_0000 | 0x100;
         for arch in [Arch::X86_64, Arch::X32, Arch::X86, Arch::Aarch64] {
             let of = |name, call, flags| verdict(name, arch, call, [flags, 0]);
             assert_eq!(of("no-new-processes", "clone", thread), Verdict::ALLOW);
             assert_eq!(of("no-new-processes", "clone", 17), DENIED);
             assert_eq!(of("no-namespaces", "clone", 17), Verdict::ALLOW);
-            for flag in NEW_NAMESPACES {
+            for flag in [
+                0x2_0000,
+                0x200_0000,
+                0x400_0000,
+                0x800_0000,
+                0x1000_0000,
+                0x2000_0000,
+                0x4000_0000,
+            ] {
                 assert_eq!(of("no-namespaces", "clone", flag | 17), DENIED);
                 assert_eq!(of("no-namespaces", "unshare", flag), DENIED);
             }
-            assert_eq!(of("no-namespaces", "unshare", CLONE_NEWTIME), DENIED);
+            assert_eq!(of("no-namespaces", "unshare", 0x80), DENIED);
             assert_eq!(of("no-namespaces", "unshare", 0x400), Verdict::ALLOW);
             assert_eq!(of("no-namespaces", "clone3", 0), ENOSYS);
         }

@@ -62,4 +62,4 @@ pub use language::{FILE, LANGUAGE, VALUES, check_unit_name, is_unit, section_of}
 pub use lower::{is_without_section, read};
 pub use options::{ExecSection, ReadOptions, UnitFilter, UnitFilters, UnitText};
 pub use settings::Directive;
-pub use values::{FAMILIES, FAMILY_END, NAMESPACES};
+pub use values::{families, family_end, namespaces};

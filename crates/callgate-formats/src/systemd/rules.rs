@@ -10,7 +10,7 @@ use super::arches::{eafnosupport, o_creat};
 use super::groups::{SystemdVersion, group_members};
 use super::options::ReadOptions;
 use super::settings::Directive;
-use super::values::{FAMILY_END, NAMESPACES, all_namespaces};
+use super::values::{self, all_namespaces};
 use crate::ruleset::{Comparison, Op, RuleSet};
 use callgate_bpf::SyscallTable;
 use callgate_core::{Arch, Verdict};
@@ -158,10 +158,10 @@ pub(super) fn namespaces(set: &mut RuleSet<()>, retained: u64, options: &ReadOpt
     };
     let flags_of_clone = u8::from(matches!(set.arch(), Arch::S390 | Arch::S390x));
     is_added
-        && NAMESPACES.iter().filter(|(_, flag)| retained & flag != *flag).all(|(_, flag)| {
-            add(set, "unshare", [has(0, *flag)], EPERM)
-                && add(set, "clone", [has(flags_of_clone, *flag)], EPERM)
-                && (retains_none || add(set, "setns", [has(1, *flag)], EPERM))
+        && values::namespaces().filter(|(_, flag)| retained & flag != *flag).all(|(_, flag)| {
+            add(set, "unshare", [has(0, flag)], EPERM)
+                && add(set, "clone", [has(flags_of_clone, flag)], EPERM)
+                && (retains_none || add(set, "setns", [has(1, flag)], EPERM))
         })
 }
 
@@ -192,7 +192,7 @@ pub(super) fn families(
     let mut deny = |op, family: u16| add(set, "socket", [test(0, op, family.into())], denied);
     match (allows, listed.first(), listed.last()) {
         (true, Some(first), Some(last)) => {
-            let others = (1..FAMILY_END).filter(|family| !listed.contains(family));
+            let others = (1..values::family_end()).filter(|family| !listed.contains(family));
             deny(Op::Lt, *first)
                 && deny(Op::Gt, *last)
                 && others.into_iter().all(|family| deny(Op::Eq, family))

@@ -414,7 +414,7 @@ impl<'o, 't> UnitReader<'o, 't> {
                         "unknown address family \"{}\"; systemd ignores the word",
                         shorten(&word.text)
                     );
-                    let search = || nearest(&word.text, values::families());
+                    let search = || nearest(&word.text, values::families().map(|(name, _)| name));
                     let help = self
                         .report
                         .did_you_mean(search, "write a name such as AF_INET, or none alone");
@@ -450,7 +450,7 @@ impl<'o, 't> UnitReader<'o, 't> {
                     "unknown namespace \"{}\"; systemd ignores the line",
                     shorten(&word.text)
                 );
-                let names = values::NAMESPACES.iter().map(|(name, _)| *name);
+                let names = values::namespaces().map(|(name, _)| name);
                 let help = "write yes, no, or some of cgroup, ipc, mnt, net, pid, time, user, uts";
                 let help = self.report.did_you_mean(|| nearest(&word.text, names), help);
                 self.report.warn(at, message).help = help;

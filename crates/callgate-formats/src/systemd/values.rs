@@ -2,6 +2,7 @@
 
 use super::arches::{eafnosupport, has_own_numbers};
 use super::groups::SystemdVersion;
+use callgate_bpf::constants;
 use callgate_core::{Arch, errno_number};
 
 /// A boolean (`parse_boolean` in `parse-util.c`).
@@ -81,51 +82,71 @@ const HOST_NAME_MAX: usize = 64;
 
 /// The number of an address family. `AF_UNSPEC` has no name in systemd (`generate-af-list.sh`).
 pub(super) fn family(name: &str) -> Option<u16> {
-    FAMILIES.iter().find(|(known, _)| *known == name).map(|(_, number)| *number)
+    families().find(|(known, _)| *known == name).map(|(_, number)| number)
 }
 
-/// The names of the address families.
-pub(super) fn families() -> impl Iterator<Item = &'static str> {
-    FAMILIES.iter().map(|(name, _)| *name)
+/// The names of the address families with their numbers, in the order of the numbers.
+pub fn families() -> impl Iterator<Item = (&'static str, u16)> {
+    FAMILIES.iter().filter_map(|name| Some((*name, family_number(name)?)))
 }
 
 /// The number after the last address family (`AF_MAX`).
-pub const FAMILY_END: u16 = 46;
+pub fn family_end() -> u16 {
+    family_number("AF_MAX").unwrap_or(u16::MAX)
+}
 
-/// The names of the address families with their numbers, in the order of the numbers (`include/linux/socket.h`).
+/// The number of a name that systemd knows. All architectures have the same numbers.
+fn family_number(name: &str) -> Option<u16> {
+    let name = match name {
+        // A name of the C library only.
+        "AF_FILE" => "AF_LOCAL",
+        // The table has no names with lower-case letters.
+        "AF_DECnet" => return Some(AF_DECNET),
+        name => name,
+    };
+    constants::value(Arch::X86_64, name).and_then(|value| value.try_into().ok())
+}
+
+/// AF_DECnet (`include/linux/socket.h`).
+const AF_DECNET: u16 = 12;
+
+/// The names of the address families, in the order of their numbers.
 #[rustfmt::skip]
-pub const FAMILIES: &[(&str, u16)] = &[
-    ("AF_UNIX", 1), ("AF_LOCAL", 1), ("AF_FILE", 1), ("AF_INET", 2), ("AF_AX25", 3), ("AF_IPX", 4), ("AF_APPLETALK", 5),
-    ("AF_NETROM", 6), ("AF_BRIDGE", 7), ("AF_ATMPVC", 8), ("AF_X25", 9), ("AF_INET6", 10), ("AF_ROSE", 11),
-    ("AF_DECnet", 12), ("AF_NETBEUI", 13), ("AF_SECURITY", 14), ("AF_KEY", 15), ("AF_NETLINK", 16), ("AF_ROUTE", 16),
-    ("AF_PACKET", 17), ("AF_ASH", 18), ("AF_ECONET", 19), ("AF_ATMSVC", 20), ("AF_RDS", 21), ("AF_SNA", 22),
-    ("AF_IRDA", 23), ("AF_PPPOX", 24), ("AF_WANPIPE", 25), ("AF_LLC", 26), ("AF_IB", 27), ("AF_MPLS", 28),
-    ("AF_CAN", 29), ("AF_TIPC", 30), ("AF_BLUETOOTH", 31), ("AF_IUCV", 32), ("AF_RXRPC", 33), ("AF_ISDN", 34),
-    ("AF_PHONET", 35), ("AF_IEEE802154", 36), ("AF_CAIF", 37), ("AF_ALG", 38), ("AF_NFC", 39), ("AF_VSOCK", 40),
-    ("AF_KCM", 41), ("AF_QIPCRTR", 42), ("AF_SMC", 43), ("AF_XDP", 44), ("AF_MCTP", 45),
+const FAMILIES: [&str; 48] = [
+    "AF_UNIX", "AF_LOCAL", "AF_FILE", "AF_INET", "AF_AX25", "AF_IPX", "AF_APPLETALK", "AF_NETROM", "AF_BRIDGE", "AF_ATMPVC",
+    "AF_X25", "AF_INET6", "AF_ROSE", "AF_DECnet", "AF_NETBEUI", "AF_SECURITY", "AF_KEY", "AF_NETLINK", "AF_ROUTE",
+    "AF_PACKET", "AF_ASH", "AF_ECONET", "AF_ATMSVC", "AF_RDS", "AF_SNA", "AF_IRDA", "AF_PPPOX", "AF_WANPIPE", "AF_LLC",
+    "AF_IB", "AF_MPLS", "AF_CAN", "AF_TIPC", "AF_BLUETOOTH", "AF_IUCV", "AF_RXRPC", "AF_ISDN", "AF_PHONET",
+    "AF_IEEE802154", "AF_CAIF", "AF_ALG", "AF_NFC", "AF_VSOCK", "AF_KCM", "AF_QIPCRTR", "AF_SMC", "AF_XDP", "AF_MCTP",
 ];
 
 /// The flag of `clone(2)` for a type of namespace.
 pub(super) fn namespace(name: &str) -> Option<u64> {
-    NAMESPACES.iter().find(|(known, _)| *known == name).map(|(_, flag)| *flag)
+    namespaces().find(|(known, _)| *known == name).map(|(_, flag)| flag)
 }
 
-/// The types of namespaces of `RestrictNamespaces=` with their flags (`namespace_info` in `namespace-util.c`).
-pub const NAMESPACES: &[(&str, u64)] = &[
-    ("cgroup", 0x0200_0000),
-    ("ipc", 0x0800_0000),
-    ("net", 0x4000_0000),
-    ("mnt", 0x0002_0000),
-    ("pid", 0x2000_0000),
-    ("user", 0x1000_0000),
-    ("uts", 0x0400_0000),
-    ("time", 0x80),
+/// The types of namespaces of `RestrictNamespaces=` with their flags, which all architectures share.
+pub fn namespaces() -> impl Iterator<Item = (&'static str, u64)> {
+    let flag = |name| constants::value(Arch::X86_64, name);
+    NAMESPACES.iter().filter_map(move |(name, constant)| Some((*name, flag(constant)?)))
+}
+
+/// The types of namespaces, and the names of their flags (`namespace_info` in `namespace-util.c`).
+const NAMESPACES: [(&str, &str); 8] = [
+    ("cgroup", "CLONE_NEWCGROUP"),
+    ("ipc", "CLONE_NEWIPC"),
+    ("net", "CLONE_NEWNET"),
+    ("mnt", "CLONE_NEWNS"),
+    ("pid", "CLONE_NEWPID"),
+    ("user", "CLONE_NEWUSER"),
+    ("uts", "CLONE_NEWUTS"),
+    ("time", "CLONE_NEWTIME"),
 ];
 
 /// The flags of the namespaces that are retained unless they are named.
 pub(super) fn all_namespaces(version: SystemdVersion) -> u64 {
     let is_retained = |name: &str| name != "time" || version.retains_time_namespaces();
-    let retained = NAMESPACES.iter().filter(|(name, _)| is_retained(name));
+    let retained = namespaces().filter(|(name, _)| is_retained(name));
     retained.fold(0, |all, (_, flag)| all | flag)
 }
 
@@ -213,8 +234,27 @@ mod tests {
     }
 
     #[test]
+    fn every_name_has_the_same_value_on_all_architectures() {
+        assert_eq!(families().count(), FAMILIES.len());
+        assert_eq!(namespaces().count(), NAMESPACES.len());
+        let flags = NAMESPACES.iter().map(|(_, constant)| *constant);
+        for name in FAMILIES.into_iter().chain(flags).chain(["AF_MAX"]) {
+            let value = |arch: &Arch| constants::value(*arch, name);
+            let usual = value(&Arch::X86_64);
+            assert_eq!(usual.is_none(), ["AF_FILE", "AF_DECnet"].contains(&name), "{name}");
+            assert!(Arch::ALL.iter().all(|arch| value(arch) == usual), "{name}");
+        }
+        assert_eq!((family("AF_FILE"), family("AF_DECnet")), (Some(1), Some(12)));
+        assert_eq!((family("AF_XDP"), family("AF_MCTP")), (Some(44), Some(45)));
+    }
+
+    /// Each number from 1 to the last has a name, in order.
+    #[test]
     fn address_families_are_below_the_end() {
-        assert_eq!(FAMILIES.iter().map(|(_, number)| number + 1).max(), Some(FAMILY_END));
+        let mut numbers: Vec<u16> = families().map(|(_, number)| number).collect();
+        assert!(numbers.is_sorted());
+        numbers.dedup();
+        assert!(numbers.into_iter().eq(1..family_end()));
         assert_eq!((family("AF_UNSPEC"), family("AF_NETLINK")), (None, family("AF_ROUTE")));
         assert_eq!(all_namespaces(SystemdVersion::LATEST), 0x7e02_0080);
         assert_eq!(SystemdVersion::new(257).map(all_namespaces), Some(0x7e02_0000));

@@ -3,8 +3,8 @@
 //!
 //! Directives that also do something without a filter, such as `ProtectClock=`, are never written.
 
+use super::values;
 use super::write_list::List;
-use super::{FAMILIES, FAMILY_END, NAMESPACES};
 use crate::convert::error::{ConvertError, Result};
 use crate::convert::fit::Fit;
 use crate::languages::Writing;
@@ -149,14 +149,14 @@ fn is_same_on_all(fit: &Fit<'_>, name: &str) -> bool {
 fn namespaces(fit: &mut Fit<'_>) -> Result<Option<String>> {
     let Some(arch) = fit.arches.first().copied() else { return Ok(None) };
     let mut retained = Vec::new();
-    for (name, flag) in NAMESPACES {
-        if !denies_namespace(fit, arch, *flag)? {
-            retained.push(*name);
+    for (name, flag) in values::namespaces() {
+        if !denies_namespace(fit, arch, flag)? {
+            retained.push(name);
         }
     }
     Ok(match retained.len() {
         0 => Some("RestrictNamespaces=yes\n".to_owned()),
-        len if len == NAMESPACES.len() => None,
+        len if len == values::namespaces().count() => None,
         _ => Some(format!("RestrictNamespaces={}\n", retained.join(" "))),
     })
 }
@@ -188,12 +188,12 @@ fn address_families(fit: &mut Fit<'_>) -> Result<Option<String>> {
         let found = verdict(fit, arch, "socket", 0, family.into())?;
         Ok::<_, ConvertError>(found.is_some_and(Verdict::permits))
     };
-    let denies_listed = permits(FAMILY_END)?;
+    let denies_listed = permits(values::family_end())?;
     let mut listed: Vec<&str> = Vec::new();
     let mut last = None;
-    for (name, family) in FAMILIES {
+    for (name, family) in values::families() {
         // The first of several names.
-        if last.replace(*family) != Some(*family) && permits(*family)? != denies_listed {
+        if last.replace(family) != Some(family) && permits(family)? != denies_listed {
             listed.push(name);
         }
     }

@@ -11,7 +11,6 @@
 
 use super::draft::Draft;
 use super::limitable;
-use super::namespaces::NAMESPACES;
 use super::options::{DenyAction, LimitedArgs};
 use crate::check::check;
 use crate::recording::{Recording, SyscallId};
@@ -20,7 +19,7 @@ use callgate_core::diagram::{DiagramError, Store};
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate_core::{Arch, SyscallSet, Verdict};
 use callgate_formats::annotated::AnnotatedWriter;
-use callgate_formats::systemd::FAMILIES;
+use callgate_formats::systemd;
 
 /// A line of a unit, and the syscalls that it denies.
 #[derive(Clone, Debug)]
@@ -212,14 +211,14 @@ fn address_families(draft: &Draft) -> Option<Directive> {
 fn namespaces(draft: &Draft) -> Option<Directive> {
     let used = draft.unit_namespaces()?;
     let (kept, denied): (Vec<_>, Vec<_>) =
-        NAMESPACES.iter().partition(|(flag, _)| used & flag != 0);
+        systemd::namespaces().partition(|(_, flag)| used & flag != 0);
     if denied.is_empty() {
         return None;
     }
     let any_of = |arg: u8| -> Vec<Vec<ArgTest>> {
-        denied.iter().map(|(flag, _)| vec![ArgTest::Bits(arg, *flag, *flag)]).collect()
+        denied.iter().map(|(_, flag)| vec![ArgTest::Bits(arg, *flag, *flag)]).collect()
     };
-    let names: Vec<&str> = kept.iter().map(|(_, name)| *name).collect();
+    let names: Vec<&str> = kept.iter().map(|(name, _)| *name).collect();
     let mut setns = any_of(1);
     setns.push(vec![ArgTest::Is(1, Cmp::Eq, 0)]);
     let setns = if kept.is_empty() { Denial::always("setns") } else { Denial::new("setns", setns) };
@@ -329,9 +328,9 @@ fn set_id_bits() -> Directive {
 fn family_name(family: u64) -> Option<&'static str> {
     /// AF_XDP, the last one of Linux 5.15 that glibc 2.36 names.
     const NEWEST: u16 = 44;
-    let is_old = |(name, number): &&(&str, u16)| *number <= NEWEST && *name != "AF_DECnet";
-    let mut known = FAMILIES.iter().filter(is_old);
-    known.find(|(_, number)| u64::from(*number) == family).map(|(name, _)| *name)
+    let is_old = |(name, number): &(&str, u16)| *number <= NEWEST && *name != "AF_DECnet";
+    let mut known = systemd::families().filter(is_old);
+    known.find(|(_, number)| u64::from(*number) == family).map(|(name, _)| name)
 }
 
 #[cfg(test)]
@@ -345,7 +344,7 @@ mod tests {
             [1, 10, 12, 44, 45].map(family_name),
             [Some("AF_UNIX"), Some("AF_INET6"), None, Some("AF_XDP"), None]
         );
-        let all = NAMESPACES.iter().fold(0, |all, (flag, _)| {
+        let all = systemd::namespaces().fold(0, |all, (_, flag)| {
             assert_eq!(all & flag, 0);
             all | flag
         });

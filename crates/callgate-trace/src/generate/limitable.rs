@@ -17,6 +17,7 @@
 //!
 //! Source of the values: the uapi headers of Linux 6.18.
 
+use super::namespaces;
 use callgate_bpf::syscalls::facts;
 use callgate_core::Arch;
 
@@ -86,8 +87,6 @@ impl LimitableArg {
 }
 
 const ALL: u64 = u64::MAX;
-/// CLONE_NEW* of `linux/sched.h` that clone(2) knows: NS, CGROUP, UTS, IPC, USER, PID, NET.
-const NAMESPACES: u64 = 0x7e02_0000;
 /// PROT_WRITE and PROT_EXEC.
 const WRITE_EXEC: u64 = 0x6;
 /// SOCK_TYPE_MASK: without SOCK_CLOEXEC and SOCK_NONBLOCK.
@@ -132,7 +131,7 @@ impl LimitableArg {
 static LIMITABLE: &[LimitableArg] = &[
     row("arch_prctl", 0, "option", ALL, Evidence::Stable, COMMAND).usual(THREAD),
     row("bpf", 0, "cmd", ALL, Evidence::Any, PRIVILEGE),
-    row("clone", 0, "clone_flags", NAMESPACES, Evidence::Any, "new namespaces expose more of the kernel").usual(SAME_NAMESPACES),
+    row("clone", 0, "clone_flags", namespaces::CLONE, Evidence::Any, "new namespaces expose more of the kernel").usual(SAME_NAMESPACES),
     row("fcntl", 1, "cmd", ALL, Evidence::Stable, COMMAND).usual(DESCRIPTORS),
     row("fcntl64", 1, "cmd", ALL, Evidence::Stable, COMMAND).usual(DESCRIPTORS),
     row("futex", 1, "op", FUTEX_COMMAND, Evidence::Stable, COMMAND).usual(LOCKS),
@@ -206,6 +205,6 @@ mod tests {
         assert_eq!(mask("ioctl"), 0xffff_ffff);
         assert_eq!(mask("futex"), 0xffff_fe7f);
         assert_eq!(mask("ptrace"), u64::MAX);
-        assert_eq!(mask("clone"), NAMESPACES);
+        assert_eq!(mask("clone"), namespaces::CLONE);
     }
 }

@@ -51,9 +51,7 @@ pub use draft::Draft;
 pub use error::GenerateError;
 pub use grant::{Grant, GrantReason, UnlimitedArg};
 pub use language_runtime::{LanguageRuntime, RuntimeCall};
-pub use namespaces::{
-    AllowedNamespaces, GrantedNamespaces, NAMESPACES, clone_fallbacks, created_namespaces,
-};
+pub use namespaces::{AllowedNamespaces, GrantedNamespaces, clone_fallbacks, created_namespaces};
 pub use options::{DenyAction, GenerateOptions, LimitedArgs};
 pub use remarks::remarks;
 pub use runtime::{NeededSyscall, Runtime};

@@ -1,27 +1,15 @@
 //! Namespaces, and which of them a profile lets programs create.
 //!
-//! Source: `include/uapi/linux/sched.h` of Linux 6.18.
+//! They have the names of `RestrictNamespaces=` of systemd.
 
 use callgate_core::Arch;
+use callgate_formats::systemd;
 
-/// Flags of a new namespace, with the name of the namespace as in `RestrictNamespaces=` of systemd.
-pub const NAMESPACES: [(u64, &str); 8] = [
-    (0x0200_0000, "cgroup"),
-    (0x0800_0000, "ipc"),
-    (0x4000_0000, "net"),
-    (0x0002_0000, "mnt"),
-    (0x2000_0000, "pid"),
-    (0x1000_0000, "user"),
-    (0x0400_0000, "uts"),
-    (NEW_TIME, "time"),
-];
-
-/// CLONE_NEWTIME.
-const NEW_TIME: u64 = 0x80;
-/// All flags of namespaces.
-pub(super) const ALL: u64 = CLONE | NEW_TIME;
+/// All flags of namespaces; a test compares them with those of systemd's names.
+pub(super) const ALL: u64 = CLONE | CLONE_NEWTIME;
 /// Those that `clone` knows.
 pub(super) const CLONE: u64 = 0x7e02_0000;
+const CLONE_NEWTIME: u64 = 0x80;
 
 /// The flags of `clone` that libraries use if `clone3` fails: those of threads of glibc and musl, of `fork` and of
 /// `posix_spawn`.
@@ -55,7 +43,7 @@ pub fn created_namespaces(arch: Arch, syscall: &str, args: &[(u8, u64)]) -> Vec<
 pub enum AllowedNamespaces {
     /// Those that were recorded, and those of these flags.
     Recorded {
-        /// Flags of [`NAMESPACES`].
+        /// Flags of [`systemd::namespaces`].
         and: u64,
     },
     /// All: `clone3` is granted if it was recorded, and other flags are limited like other arguments.
@@ -75,5 +63,18 @@ pub struct GrantedNamespaces {
 
 /// The names of flags.
 pub(super) fn namespace_names(flags: u64) -> Vec<&'static str> {
-    NAMESPACES.iter().filter(|(flag, _)| flags & flag != 0).map(|(_, name)| *name).collect()
+    systemd::namespaces().filter(|(_, flag)| flags & flag != 0).map(|(name, _)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_have_all_flags() {
+        let of_all = systemd::namespaces().fold(0, |all, (_, flag)| all | flag);
+        assert_eq!((ALL, CLONE_NEWTIME), (of_all, ALL & !CLONE));
+        assert_eq!(namespace_names(CLONE_NEWTIME), ["time"]);
+        assert_eq!(namespace_names(CLONE).len(), systemd::namespaces().count() - 1);
+    }
 }

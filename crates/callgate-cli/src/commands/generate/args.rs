@@ -7,14 +7,15 @@ use callgate::Arch;
 use callgate_formats::CapSet;
 use callgate_formats::languages::LanguageId;
 use callgate_trace::generate::{
-    AllowedNamespaces, DenyAction, GenerateOptions, LimitedArgs, NAMESPACES, NEWEST_SYSTEMD,
-    OLDEST_SYSTEMD, Runtime,
+    AllowedNamespaces, DenyAction, GenerateOptions, LimitedArgs, NEWEST_SYSTEMD, OLDEST_SYSTEMD,
+    Runtime,
 };
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ValueEnum, ValueHint};
 
 use crate::options::{ArchParser, Format, SourceOptions, Switch};
 use callgate_formats::oci::is_resource_name;
+use callgate_formats::systemd;
 
 /// Generate a least-privilege profile from recordings
 #[derive(Debug, clap::Args)]
@@ -281,9 +282,9 @@ fn namespaces(text: &str) -> Result<AllowedNamespaces, String> {
     }
     let mut and = 0;
     for word in text.split(',').filter(|word| *word != "recorded") {
-        let known = NAMESPACES.iter().find(|(_, name)| *name == word);
-        let names = NAMESPACES.map(|(_, name)| name);
-        let (flag, _) = known.ok_or_else(|| {
+        let known = systemd::namespaces().find(|(name, _)| *name == word);
+        let (_, flag) = known.ok_or_else(|| {
+            let names: Vec<&str> = systemd::namespaces().map(|(name, _)| name).collect();
             format!(
                 "{word} is not a namespace: expected recorded, any, or some of {}",
                 names.join(",")

@@ -16,9 +16,9 @@ use callgate_core::policy::Policy;
 use callgate_core::{Verdict, Word};
 use callgate_formats::change::Allowed;
 use callgate_formats::languages::LanguageId;
-use callgate_formats::oci;
+use callgate_formats::{oci, systemd};
 use callgate_requests::json::Json;
-use callgate_trace::generate::{DenyAction, Draft, NAMESPACES, created_namespaces};
+use callgate_trace::generate::{DenyAction, Draft, created_namespaces};
 use callgate_trace::recording::Recording;
 
 use super::evidence::Evidence;
@@ -301,7 +301,7 @@ fn namespaces(added: &[Allowed]) -> Vec<(&'static str, Vec<&'static str>)> {
         let created: Vec<&str> =
             of_syscall.flat_map(|one| created_namespaces(one.arch, syscall, &one.args)).collect();
         // In the order of all others.
-        let names = NAMESPACES.map(|(_, name)| name).into_iter();
+        let names = systemd::namespaces().map(|(name, _)| name);
         let names: Vec<&str> = names.filter(|name| created.contains(name)).collect();
         if !names.is_empty() {
             found.push((syscall, names));

@@ -27,7 +27,7 @@ pub(super) fn is_denied_by_directives(text: &str, data: &SeccompData) -> bool {
                 "AF_INET6" => 10,
                 "AF_NETLINK" => 16,
                 other => {
-                    let mut known = callgate_formats::systemd::FAMILIES.iter();
+                    let mut known = callgate_formats::systemd::families();
                     known.find(|(name, _)| *name == other).unwrap().1.into()
                 }
             };
