@@ -3,6 +3,7 @@
 //! Most advice is about the input, and is the same for everyone. This advice is about how a filter is read or what is done with
 //! it, which every interface calls by other names: options, arguments, keys. The words here are for the user of a library.
 
+use crate::syscalls::KernelVersion;
 use callgate_core::ProgramHint;
 use std::fmt;
 
@@ -27,6 +28,17 @@ pub enum Advice {
     },
     /// Give the architectures of a policy.
     PolicyArches,
+    /// Change the filter like this, or choose a kernel of this version or a newer one.
+    ChangeOrKernel {
+        /// What to change.
+        change: &'static str,
+        /// The version.
+        since: KernelVersion,
+    },
+    /// Give the architecture of a syscall, or a number instead of a constant.
+    SyscallArchOrNumber,
+    /// Give another architecture for a syscall, or a number instead of a constant.
+    OtherSyscallArchOrNumber,
     /// Give the version of systemd.
     SystemdVersion,
     /// Read the unit for a kernel and a systemd without `PR_SET_MDWE`.
@@ -140,6 +152,11 @@ impl fmt::Display for Advice {
                 );
             }
             Advice::PolicyArches => "give at least one architecture",
+            Advice::ChangeOrKernel { change, since } => {
+                return write!(f, "{change}, or choose Linux {since} or newer");
+            }
+            Advice::SyscallArchOrNumber => "give an architecture, or a number",
+            Advice::OtherSyscallArchOrNumber => "give a number, or another architecture",
             Advice::SystemdVersion => "give the version of systemd; `systemctl --version` prints it",
             Advice::OlderSystemd => "Linux 6.2 and systemd 253 show the filter of older systems",
             Advice::NewerSystemd => "for a newer systemd, give its version",

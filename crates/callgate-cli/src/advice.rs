@@ -72,6 +72,9 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
             ));
         }
         Advice::PolicyArches => "give --arch",
+        Advice::ChangeOrKernel { change, since } => return Some(format!("{change}, or choose --kernel {since}")),
+        Advice::SyscallArchOrNumber => "give --arch instead of --token, or a number",
+        Advice::OtherSyscallArchOrNumber => "give a number, or another --arch",
         Advice::SystemdVersion => "give --systemd VERSION; `systemctl --version` prints it",
         Advice::OlderSystemd => "--kernel 6.2 and --systemd 253 show the filter of older systems",
         Advice::NewerSystemd => "for a newer systemd, give its version with --systemd",

@@ -7,6 +7,7 @@ use callgate::sets::Operation;
 use callgate::{Arch, Program, Unsupported};
 use callgate_bpf::FilterFlags;
 
+use crate::advice;
 use crate::emit::{EmitOptions, Generated};
 use crate::options::{CompileOptions, PROMPT, SourceOptions};
 use crate::report::{self, Failure, Result};
@@ -61,10 +62,11 @@ impl GeneratingOptions {
     pub(crate) fn check_kernel(&self, program: &Program, flags: FilterFlags) -> Result<()> {
         let Some(kernel) = self.reading.given_kernel() else { return Ok(()) };
         for one in Unsupported::of_program(program.insns(), flags, kernel) {
+            let help = advice::of(&one.help());
             if one.breaks() {
-                return Err(Failure::new(one.to_string()).help(one.help()));
+                return Err(Failure::new(one.to_string()).help(help));
             }
-            report::warn(one.to_string(), one.help());
+            report::warn(one.to_string(), help);
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use callgate_bpf::SyscallTable;
 use std::fmt::Write;
 
 use callgate::{Arch, SeccompData};
+use callgate_bpf::advice::Advice;
 use callgate_bpf::constants::{self, Family};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls;
@@ -104,14 +105,14 @@ fn parse_constants(arch: Option<Arch>, text: &str) -> Result<u64> {
     let fail = |why: String| Diagnostic::error(None, format!("argument \"{text}\": {why}"));
     let Some(arch) = arch else {
         return Err(fail("the values of constants depend on the architecture".to_owned())
-            .help("give --arch instead of --token, or a number"));
+            .help(Advice::SyscallArchOrNumber));
     };
     let value =
         constants::value_of_bit_or(arch, text, |part| parse_value(part).ok()).map_err(|part| {
             let help = match constants::nearest_name(part) {
                 _ if constants::is_name(part) => {
                     return fail(format!("{part} does not exist on {arch}"))
-                        .help("give a number, or another --arch");
+                        .help(Advice::OtherSyscallArchOrNumber);
                 }
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => "use constants and numbers, joined by |".to_owned(),

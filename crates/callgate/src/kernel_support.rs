@@ -17,6 +17,8 @@
 use std::fmt;
 
 use callgate_bpf::FilterFlags;
+use callgate_bpf::advice::Advice;
+use callgate_bpf::diagnostic::Help;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::{Action, Insn, Op, Verdict};
 
@@ -107,18 +109,17 @@ impl Unsupported {
     }
 
     /// What to do.
-    pub fn help(&self) -> String {
+    pub fn help(&self) -> Help {
+        let change_or_kernel = |change| Advice::ChangeOrKernel { change, since: self.since }.into();
         match self.what {
-            What::Filters => "choose a newer kernel".to_owned(),
-            What::Log => format!("let the rules ALLOW, or choose --kernel {}", self.since),
-            What::UserNotif => {
-                format!("let the rules fail with an errno, or choose --kernel {}", self.since)
-            }
+            What::Filters => "choose a newer kernel".into(),
+            What::Log => change_or_kernel("let the rules ALLOW"),
+            What::UserNotif => change_or_kernel("let the rules fail with an errno"),
             What::KillProcess => {
                 "a thread that is killed leaves the others running; TRAP lets a handler end the process"
-                    .to_owned()
+                    .into()
             }
-            What::Flag(_) => "omit the flag, with which the kernel does not install the filter".to_owned(),
+            What::Flag(_) => "omit the flag, with which the kernel does not install the filter".into(),
         }
     }
 }
@@ -182,6 +183,12 @@ mod tests {
         );
         assert!(lacks(&all, flags, "5.15").is_empty());
         assert_eq!(lacks(&all, flags, "3.4"), ["error: Linux 3.4 has no filters (since 3.5)"]);
+    }
+
+    #[test]
+    fn help_names_the_kernel_that_has_it() {
+        let old = Unsupported::of([Verdict::LOG], FilterFlags::NONE, version(3, 10));
+        assert_eq!(&*old[0].help(), "let the rules ALLOW, or choose Linux 4.14 or newer");
     }
 
     #[test]

@@ -86,8 +86,9 @@ impl ShareError {
     /// What to do.
     pub fn help(&self) -> &'static str {
         match self.0 {
-            Kind::NoCalls(_) => "record while it has work, or for a longer time with --for",
-            Kind::NoCpuTime { .. } => "record while it has work, or for a longer time with --for",
+            Kind::NoCalls(_) | Kind::NoCpuTime { .. } => {
+                "record while it has work, or for a longer time"
+            }
             Kind::NothingMeasured => "callgate explain shows what its filters do with each syscall",
         }
     }
