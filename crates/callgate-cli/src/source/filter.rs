@@ -8,7 +8,7 @@ use callgate::compile::{self, CompileError, Compiled, CompiledTemplate};
 use callgate_core::{LongProgram, Program};
 use callgate_requests::source::{Filter, Kinds, Message, Wording, arches_in, violations};
 
-use super::format::ANDROID;
+use super::format::in_android;
 use super::place::Place;
 use crate::options::{CompileOptions, NATIVE_ENDIAN, SourceOptions};
 use crate::report::{self, Failure, Result};
@@ -34,8 +34,8 @@ pub(super) const WORDING: &Wording = &Wording {
         "#NAME is for Kubernetes resources, threads of Firecracker and filters of Android (android:)",
     ],
     android_filter: |directory, filter| match filter {
-        "" => format!("write {ANDROID}:{directory}"),
-        filter => format!("{ANDROID}:{directory}#{filter}"),
+        "" => format!("write {}", in_android(directory)),
+        filter => format!("{}#{filter}", in_android(directory)),
     },
     empty: |name| match name == Place::STDIN {
         true => "check the command before the pipe, or redirect a file: < FILE",

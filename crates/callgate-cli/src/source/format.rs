@@ -2,6 +2,8 @@
 
 use std::ffi::OsStr;
 
+use callgate_formats::android;
+use callgate_formats::languages::LanguageId;
 use callgate_requests::source::SourceFormat;
 
 use crate::report::Failure;
@@ -10,14 +12,13 @@ use crate::text::did_you_mean;
 /// The format of the filters of a running process.
 pub(super) const PROCESS: &str = "pid";
 
-/// The format of units of systemd and of their directives.
-pub(super) const UNIT: &str = "systemd";
-
-/// The format of bionic's lists, whose name may end with `#` and a filter.
-pub(super) const ANDROID: &str = "android";
-
 /// The format of presets.
 pub(super) const PRESET: &str = "preset";
+
+/// A directory of bionic as a source.
+pub(super) fn in_android(directory: &str) -> String {
+    format!("{}:{directory}", LanguageId::of(&android::LANGUAGE))
+}
 
 /// Whether a prefix can be a format: lower-case letters and digits. Anything else before a colon belongs to the
 /// file name.

@@ -55,8 +55,7 @@ impl Source {
                 Loaded { format: *format, ..Loaded::at(place, SourceContent::File(place.read()?)) }
             }
             SourceKind::Part(part) => part.load()?,
-            SourceKind::Unit(unit) => unit.load()?,
-            SourceKind::Android(lists) => lists.load()?,
+            SourceKind::Files(files) => files.load()?,
         }))
     }
 }

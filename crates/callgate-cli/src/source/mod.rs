@@ -39,6 +39,7 @@ mod process;
 mod read;
 mod read_ahead;
 mod referenced;
+mod several;
 mod socket;
 mod stack;
 mod tree;

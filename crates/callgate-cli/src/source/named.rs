@@ -12,17 +12,16 @@ use callgate_requests::source::{
     BUILT_IN, Combination, Expression, Filter, Kinds, SourceFormat, Stack,
 };
 
-use super::android::AndroidSource;
 use super::expression::{combine, detect, of_operands, to_filter};
 use super::filter::{WORDING, warn_about_options};
-use super::format::{ANDROID, PRESET, PROCESS, UNIT, is_word, unknown_format};
+use super::format::{PRESET, PROCESS, is_word, unknown_format};
 use super::part::PartSource;
 use super::place::Place;
 use super::preset::PresetSource;
 use super::process::ProcessSource;
+use super::several::SeveralFiles;
 use super::stack::into_filter;
 use super::tree::Tree;
-use super::unit::UnitSource;
 use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
 use crate::text::printable;
@@ -39,9 +38,8 @@ pub(super) enum SourceKind {
     Combined(Expression<Source>),
     Preset(PresetSource),
     Process(ProcessSource),
-    Unit(UnitSource),
+    Files(SeveralFiles),
     Part(PartSource),
-    Android(AndroidSource),
     At { place: Place, format: Option<SourceFormat> },
 }
 
@@ -62,12 +60,6 @@ impl Source {
         let bytes = text.as_bytes();
         let colon = bytes.iter().position(|byte| *byte == b':');
         let prefix = colon.and_then(|at| std::str::from_utf8(&bytes[..at]).ok());
-        let android = colon.filter(|_| prefix == Some(ANDROID));
-        let lists =
-            android.and_then(|at| AndroidSource::parse(OsStr::from_bytes(&bytes[at + 1..])));
-        if let Some(lists) = lists {
-            return Ok(Source { kind: SourceKind::Android(lists) });
-        }
         let (format, rest) = match (prefix, colon) {
             (Some(PROCESS), Some(at)) => {
                 let process = ProcessSource::parse(&String::from_utf8_lossy(&bytes[at + 1..]))?;
@@ -77,15 +69,17 @@ impl Source {
                 let preset = PresetSource::parse(&String::from_utf8_lossy(&bytes[at + 1..]))?;
                 return Ok(Source { kind: SourceKind::Preset(preset) });
             }
-            (Some(UNIT), Some(at)) => {
-                let unit = UnitSource::parse(OsStr::from_bytes(&bytes[at + 1..]))?;
-                return Ok(Source { kind: SourceKind::Unit(unit) });
-            }
             (Some(prefix), Some(at)) if is_word(prefix) => {
                 let Some(format) = SourceFormat::from_name(prefix) else {
                     return Err(unknown_format(prefix, text));
                 };
-                (Some(format), OsStr::from_bytes(&bytes[at + 1..]))
+                let rest = OsStr::from_bytes(&bytes[at + 1..]);
+                if let Some(language) = format.language()
+                    && let Some(files) = SeveralFiles::parse(language, rest)?
+                {
+                    return Ok(Source { kind: SourceKind::Files(files) });
+                }
+                (Some(format), rest)
             }
             _ => (None, text),
         };
@@ -93,8 +87,8 @@ impl Source {
             return Err(Failure::new("the name of the source is empty")
                 .help(format!("give a file name, - for standard input, or {BUILT_IN}")));
         }
-        if let Some(unit) = UnitSource::detect(Path::new(rest)).filter(|_| format.is_none()) {
-            return Ok(Source { kind: SourceKind::Unit(unit) });
+        if let Some(files) = SeveralFiles::detect(Path::new(rest)).filter(|_| format.is_none()) {
+            return Ok(Source { kind: SourceKind::Files(files) });
         }
         if let Some(part) = PartSource::parse(format, rest) {
             return Ok(Source { kind: SourceKind::Part(part) });
@@ -107,10 +101,9 @@ impl Source {
     pub(crate) fn is_stdin(&self) -> bool {
         match &self.kind {
             SourceKind::At { place, .. } => *place == Place::Stdin,
-            SourceKind::Unit(unit) => unit.is_stdin(),
+            SourceKind::Files(files) => files.place() == Some(&Place::Stdin),
             SourceKind::Combined(expression) => expression.sources().any(Source::is_stdin),
             SourceKind::Part(part) => part.place == Place::Stdin,
-            SourceKind::Android(lists) => lists.place == Place::Stdin,
             SourceKind::BuiltIn | SourceKind::Preset(_) | SourceKind::Process(_) => false,
         }
     }
@@ -232,8 +225,7 @@ impl Source {
         match &self.kind {
             SourceKind::At { place, .. } => Tree::check_source(place, options),
             SourceKind::Part(part) => Tree::check_source(&part.place, options),
-            SourceKind::Android(lists) => Tree::check_source(&lists.place, options),
-            SourceKind::Unit(unit) => match unit.place() {
+            SourceKind::Files(files) => match files.place() {
                 Some(place) => Tree::check_source(place, options),
                 None => Ok(()),
             },

@@ -73,10 +73,6 @@ impl UnitSource {
         systemd::section_of(name).map(|_| UnitSource::At(Place::of_path(path)))
     }
 
-    pub(super) fn is_stdin(&self) -> bool {
-        self.place() == Some(&Place::Stdin)
-    }
-
     /// Where it is; `None` for directives.
     pub(super) fn place(&self) -> Option<&Place> {
         match self {
@@ -288,7 +284,7 @@ mod tests {
         for path in ["foo.service", "./a b.service", "/x=y.service", "foo.service.d", "read"] {
             assert_eq!(of(path), UnitSource::At(Place::File(path.into())));
         }
-        assert!(of("-").is_stdin());
+        assert_eq!(of("-"), UnitSource::At(Place::Stdin));
         assert!(UnitSource::parse(OsStr::new(" ")).is_err());
     }
 

@@ -7,7 +7,7 @@ use crate::change::input::{Edit, EditInput, line_at_end};
 use crate::languages::is_text;
 use crate::languages::{
     Editor, Files, Input, Language, Likeness, Name, ReadFilter, ReadResult, ReadSource, Reading,
-    Text, weights_of,
+    SourceFiles, Text, weights_of,
 };
 use crate::profile::Profile;
 use callgate_bpf::diagnostic::Diagnostic;
@@ -23,6 +23,7 @@ pub const LANGUAGE: Language = Language {
     )],
     utf8_help: Some("bionic's lists are text in UTF-8"),
     likeness,
+    files: SourceFiles::Directory,
     for_builds: false,
     editor: Some(Editor { names_files: true, ..Editor::of(edits) }),
     ..Language::of("a filter of Android", "android", read)

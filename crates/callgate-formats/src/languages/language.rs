@@ -42,12 +42,14 @@ pub struct Language {
     pub page: &'static str,
     /// How much the extension of a file and its text look like this language.
     pub likeness: fn(extension: Option<&str>, text: &[u8]) -> Likeness,
-    /// Reads texts. All but units and lists of Android are one text.
+    /// Reads texts: one, unless [`Language::files`] says otherwise.
     pub read: ReadFn,
     /// The options of [`Reading`] that have an effect besides the architectures and `strict`.
     pub options: &'static [ReadingOption],
     /// Whether a text has parts, one of which is read.
     pub parts: Parts,
+    /// The files of a source, besides those that a text names.
+    pub files: SourceFiles,
     /// Whether build scripts read it: it is a policy for one program, in one filter.
     pub for_builds: bool,
     /// How a text is changed to allow a syscall.
@@ -67,6 +69,7 @@ impl Language {
             read,
             options: &[],
             parts: Parts::None,
+            files: SourceFiles::One,
             for_builds: true,
             editor: None,
         }
@@ -155,6 +158,20 @@ pub enum Parts {
     Some,
     /// Each part has a name, such as the filters of threads.
     Always,
+}
+
+/// The files of a source, besides those that a text names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceFiles {
+    /// One.
+    One,
+    /// One, and drop-ins: files that change it, in directories beside it.
+    DropIns {
+        /// What the texts of these files are, as [`Text::role`].
+        role: &'static str,
+    },
+    /// Several in a directory; the part selects them.
+    Directory,
 }
 
 /// What is read.
@@ -438,6 +455,11 @@ impl LanguageId {
     /// How a policy is written in it.
     pub fn writer(self) -> Option<&'static Writer> {
         self.own().and_then(|name| name.writer)
+    }
+
+    /// The files of a source in it.
+    pub fn files(self) -> SourceFiles {
+        self.language.files
     }
 
     /// How policies with comments are laid out in it.

@@ -21,7 +21,7 @@ mod registry;
 
 pub use language::{
     Editor, EnosysRule, Files, Input, Language, LanguageId, Likeness, Name, Naming, NoFiles, Parts,
-    ReadFilter, ReadFn, ReadResult, ReadSource, ReadingOption, Text, Writer,
+    ReadFilter, ReadFn, ReadResult, ReadSource, ReadingOption, SourceFiles, Text, Writer,
 };
 pub(crate) use language::{Writing, is_text, of_first, weights_of};
 pub use reading::Reading;

@@ -10,7 +10,7 @@ use crate::change::verify::Allowed;
 use crate::files::FileMessage;
 use crate::languages::{
     Editor, Files, Input, Language, Likeness, Name, ReadFilter, ReadResult, ReadSource, Reading,
-    ReadingOption, Text, Writer,
+    ReadingOption, SourceFiles, Text, Writer,
 };
 use crate::profile::Profile;
 use callgate_bpf::constants::Family;
@@ -34,6 +34,7 @@ pub const LANGUAGE: Language = Language {
     utf8_help: Some("write the file in UTF-8; systemd accepts other bytes in comments only"),
     likeness,
     options: &[ReadingOption::Kernel, ReadingOption::Systemd],
+    files: SourceFiles::DropIns { role: FILE },
     for_builds: false,
     editor: Some(Editor { edits, comparable: Some(comparable), names_files: true }),
     ..Language::of("a unit of systemd", "systemd", read)

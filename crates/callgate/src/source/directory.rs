@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 
 use callgate_formats::android::{self, FilterKind, ListFile};
-use callgate_formats::languages::LanguageId;
-use callgate_formats::systemd;
+use callgate_formats::languages::{LanguageId, SourceFiles};
 
 use super::message::{Message, Messages};
 use super::text::{Content, NamedText, SourceText, Texts};
@@ -119,8 +118,8 @@ fn find(
 /// The drop-ins of a unit among the files that are given with it: those in `UNIT.d`, or in that of the template of an instance; all
 /// if there is no unit. They are in the order in which systemd reads them: by name. Of files with the same name, one of the unit
 /// itself counts rather than one of its template, and the administrator's rather than that of the system
-/// (systemd.unit(5), "Unit File Load Path").
-pub(super) fn drop_ins(source: &SourceText, has_unit: bool) -> Vec<NamedText> {
+/// (systemd.unit(5), "Unit File Load Path"). Their texts have this role.
+pub(super) fn drop_ins(source: &SourceText, has_unit: bool, role: &'static str) -> Vec<NamedText> {
     let unit = file_name(&source.name);
     let own = format!("{unit}.d");
     let mut found: BTreeMap<&str, ((bool, u8), NamedText)> = BTreeMap::new();
@@ -131,7 +130,7 @@ pub(super) fn drop_ins(source: &SourceText, has_unit: bool) -> Vec<NamedText> {
         if file.ends_with(".conf") && !file.starts_with('.') && (is_beside || !has_unit) {
             let rank = (directory == Some(own.as_str()), rank(path));
             if found.get(file).is_none_or(|(other, _)| *other <= rank) {
-                found.insert(file, (rank, NamedText::of(path, text, systemd::FILE)));
+                found.insert(file, (rank, NamedText::of(path, text, role)));
             }
         }
     }
@@ -139,15 +138,15 @@ pub(super) fn drop_ins(source: &SourceText, has_unit: bool) -> Vec<NamedText> {
 }
 
 impl SourceText {
-    /// The drop-ins among its files that are read with it, if it is a unit of systemd.
+    /// The drop-ins among its files that are read with it, if its language has drop-ins.
     pub fn drop_ins(&self) -> Vec<NamedText> {
         let (text, has_unit) = match &self.content {
             Content::Text(text) => (text.as_bytes(), true),
             Content::Files => (&[][..], false),
             _ => return Vec::new(),
         };
-        match self.format_of(text).name() {
-            "systemd" => drop_ins(self, has_unit),
+        match self.format_of(text).language().map(LanguageId::files) {
+            Some(SourceFiles::DropIns { role }) => drop_ins(self, has_unit, role),
             _ => Vec::new(),
         }
     }
@@ -215,7 +214,7 @@ mod tests {
         let mut source = SourceText::new(content, Reading::new(Arch::X86_64));
         source.name = unit.to_owned();
         source.files = files.iter().map(|path| ((*path).to_owned(), String::new())).collect();
-        drop_ins(&source, true).into_iter().map(|text| text.name).collect()
+        drop_ins(&source, true, "").into_iter().map(|text| text.name).collect()
     }
 
     #[test]

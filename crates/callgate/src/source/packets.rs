@@ -56,7 +56,7 @@ impl Reader<'_> {
         let source = self.source;
         let what = match &source.content {
             Content::Preset(name) if name != BUILT_IN => "a preset",
-            Content::Texts(texts) if texts.language.name() == "systemd" => "a unit of systemd",
+            Content::Texts(texts) => texts.language.language().what,
             _ => "a profile",
         };
         let no_packets = || Err(not_of_packets(&source.name, what));

@@ -10,9 +10,9 @@ use callgate_bpf::values_by_name;
 use callgate_core::{LongProgram, ProgramError, RawInsn, SocketProgram};
 use callgate_formats::diagnostics::quote::without_quotes;
 use callgate_formats::languages::{
-    Input, LanguageId, Parts, ReadFilter, ReadSource, Reading, ReadingOption, Text,
+    Input, LanguageId, Parts, ReadFilter, ReadSource, Reading, ReadingOption, SourceFiles, Text,
 };
-use callgate_formats::systemd::{self, FileMessage};
+use callgate_formats::systemd::FileMessage;
 use callgate_formats::{CONTAINER_DEFAULT, PRESETS, abis, hidden_characters, oci, preset};
 
 use super::ambiguous::ambiguous;
@@ -193,8 +193,9 @@ impl Reader<'_> {
         let Reading { arches, machine, .. } = &self.source.reading;
         // A message about the whole is not about its content.
         let has_place = errors.iter().any(|error| error.diagnostic.position.is_some());
-        let is_unit = format.language().is_some_and(|language| language.name() == "systemd");
-        if !is_unit && (has_place || bytes.starts_with(ELF)) {
+        let is_one =
+            !matches!(format.language().map(LanguageId::files), Some(SourceFiles::DropIns { .. }));
+        if is_one && (has_place || bytes.starts_with(ELF)) {
             let machine = arches.first().copied().unwrap_or(*machine);
             if let Some(error) = explained(bytes, Some(machine)) {
                 return self.all([error]);
@@ -226,8 +227,8 @@ impl Reader<'_> {
                     None => self.text(bytes, help.unwrap_or(self.source.wording.give_raw))?,
                 };
                 let mut texts = vec![NamedText::of(&self.source.name, text, "")];
-                if language.name() == "systemd" {
-                    texts.extend(drop_ins(self.source, true));
+                if let SourceFiles::DropIns { role } = language.files() {
+                    texts.extend(drop_ins(self.source, true, role));
                     self.check_drop_ins()?;
                 }
                 self.policy((language, self.source.part.as_deref()), &texts, true)
@@ -284,24 +285,29 @@ impl Reader<'_> {
     /// The files that are given with the source.
     fn files(&mut self) -> Result<Stack, Messages> {
         let SourceText { name, part, wording, .. } = self.source;
-        match self.source.format.map(SourceFormat::name) {
-            Some("android") => {
+        let language = self.source.format.and_then(SourceFormat::language);
+        match language.map(|language| (language.language(), language.files())) {
+            Some((_, SourceFiles::Directory)) => {
                 let mut files = GivenFiles(self.source);
                 let (texts, part) = android_lists(&mut files, name, part.as_deref(), wording)?;
                 self.texts(&texts, Some(part).filter(|part| !part.is_empty()))
             }
-            Some("systemd") => {
-                let texts = drop_ins(self.source, false);
+            Some((language, SourceFiles::DropIns { role })) => {
+                let texts = drop_ins(self.source, false, role);
                 if texts.is_empty() {
                     let help = "give a unit, or its drop-ins";
                     return Err(self.error("there are no files with the suffix .conf", help));
                 }
-                self.policy((LanguageId::of(&systemd::LANGUAGE), None), &texts, true)
+                self.policy((LanguageId::of(language), None), &texts, true)
             }
-            _ => Err(self.error(
-                "only filters of Android and units of systemd consist of several files",
-                format!("{}: android or systemd", wording.give_format),
-            )),
+            _ => {
+                let of_several = LanguageId::read().filter(|id| id.files() != SourceFiles::One);
+                let names: Vec<&str> = of_several.map(LanguageId::name).collect();
+                Err(self.error(
+                    "the source consists of several files, which its format does not allow",
+                    format!("{}: {}", wording.give_format, names.join(" or ")),
+                ))
+            }
         }
     }
 

@@ -87,6 +87,15 @@ fn check(root: &Path, package: &Path) -> Result<((usize, usize), Vec<String>)> {
                 ));
             }
         }
+        if is_product {
+            for (file, line, language) in languages::strings(&krate) {
+                errors.push(format!(
+                    "{}:{line}: \"{language}\" is the name of a language; ask the registry (callgate_formats::languages) \
+                     for a property instead",
+                    name(file)
+                ));
+            }
+        }
         for circle in graph::circles(krate.files.len(), &edges) {
             let mut text = String::from("files import from each other in a circle:");
             for (edge, names) in
