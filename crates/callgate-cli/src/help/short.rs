@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use anstyle::Style;
+use callgate_formats::languages::LANGUAGES;
 use clap::builder::PossibleValue;
 use clap::{Arg, Command};
 
@@ -169,17 +170,33 @@ fn of_root(command: &Command) -> String {
         let _ = writeln!(text, "  {HEADING}{name:8}{HEADING:#} {about}");
         let _ = writeln!(text, "             {example}");
     }
+    let sources = format!(
+        "A SOURCE is a filter: {}; a program; pid:1234, the filters of a process; container-default, the built-in \
+         profile.",
+        languages()
+    );
+    text.push('\n');
+    words(&mut text, "", sources.split(' '));
     text.push_str(
         "
-A SOURCE is a filter: a profile of Docker, Podman, Kubernetes, LXC or a snap; a
-unit of systemd; a policy of Kafel, minijail, Firecracker or Android; a program;
-pid:1234, the filters of a process; container-default, the built-in profile.
-
 `callgate --all` lists all commands. `callgate COMMAND -h` is about a command;
 `callgate --help` has everything.
 ",
     );
     text
+}
+
+/// What policies are: `a profile (oci, docker, …), a Kafel policy, …`.
+fn languages() -> String {
+    let languages = LANGUAGES.iter().map(|language| match language.names {
+        [] | [_] => language.what.to_owned(),
+        names => {
+            let names: Vec<&str> =
+                names.iter().map(|name| name.alias.unwrap_or(name.name)).collect();
+            format!("{} ({})", language.what, names.join(", "))
+        }
+    });
+    languages.collect::<Vec<_>>().join(", ")
 }
 
 /// Names after a title, in lines.
