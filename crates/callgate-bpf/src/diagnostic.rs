@@ -46,7 +46,7 @@ pub enum Severity {
     Error,
 }
 
-/// A mistake that readers of several languages warn about.
+/// A mistake that readers of several languages report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Topic {
     /// A rule that never decides, because another one takes precedence.
@@ -59,6 +59,8 @@ pub enum Topic {
     Multiplexer,
     /// Rules that syscalls of x32 evade.
     X32,
+    /// A text that exceeds a limit of its reader: its size, its depth, or the number of its parts.
+    TooLarge,
 }
 
 /// One message about an input.
@@ -74,7 +76,7 @@ pub struct Diagnostic {
     pub help: String,
     /// The advice with which the help begins, if interfaces word it in their own way.
     pub advice: Option<Advice>,
-    /// The mistake, if it is one of those that readers of several languages warn about.
+    /// The mistake, if it is one of those that readers of several languages report.
     pub topic: Option<Topic>,
 }
 
@@ -130,6 +132,12 @@ impl Diagnostic {
         self.help = Help::from(&self).in_words(words);
         self.advice = None;
         self
+    }
+
+    /// Says that the text exceeds a limit of its reader, and what to do.
+    pub fn set_too_large(&mut self, help: impl Into<Help>) {
+        self.set_help(help);
+        self.topic = Some(Topic::TooLarge);
     }
 
     /// The same message about one of the common mistakes.

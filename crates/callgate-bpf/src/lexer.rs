@@ -10,7 +10,7 @@
 
 use std::borrow::Cow;
 
-use crate::diagnostic::{Diagnostic, Position, error};
+use crate::diagnostic::{Diagnostic, Position, Topic, error};
 use crate::token::{Token, TokenKind, number};
 
 /// The languages that differ here.
@@ -166,6 +166,7 @@ fn too_many(position: Position, remaining: usize, length: usize) -> Diagnostic {
     );
     error(position, message)
         .help("even the longest program has fewer; check that this is the right file")
+        .topic(Topic::TooLarge)
 }
 
 struct Lexer<'s, 'a> {

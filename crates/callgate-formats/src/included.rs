@@ -10,7 +10,7 @@ use crate::diagnostics::messages::{LIMIT, Messages, Suggestions, result_of};
 use crate::diagnostics::positions::Positions;
 use crate::diagnostics::quote::{shorten, without_quotes};
 use crate::statements::{Site, Statement, Statements};
-use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position, Severity, Topic};
 use callgate_core::policy::Condition;
 use callgate_core::{Arch, Verdict};
 
@@ -136,7 +136,7 @@ pub(crate) fn check_text_size(text: &str) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let message = format!("the policy has {} bytes, the maximum is {MAX_TEXT}", text.len());
-    Err(Diagnostic::error(None, message).help("split the policy"))
+    Err(Diagnostic::error(None, message).help("split the policy").topic(Topic::TooLarge))
 }
 
 /// Counts the inclusions of a policy and their bytes.

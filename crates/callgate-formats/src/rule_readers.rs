@@ -182,7 +182,9 @@ impl ComparisonBudget {
             "the rules up to this line have more than {MAX_COMPARISONS} comparisons, the limit; each counts on {arches} \
              architectures"
         );
-        reader.refuse(at, message, "compare with ranges or bits instead of single values")
+        let help = "compare with ranges or bits instead of single values";
+        reader.error(at, message).set_too_large(help);
+        None
     }
 }
 

@@ -6,7 +6,7 @@ use crate::languages::{Input, LanguageId, NoFiles, Reading, Text};
 use crate::oci::{Dialect, EnosysAbove};
 use crate::systemd::SystemdVersion;
 use callgate_bpf::FilterFlags;
-use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity, Topic};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::diagram::{Func, Store};
 use callgate_core::policy::Policy;
@@ -82,13 +82,12 @@ pub(crate) fn read_back(
 
 /// The error for a text that the reader rejects.
 fn rejected(target: &'static str, messages: Diagnostics) -> ConvertError {
-    let errors = messages.iter().filter(|one| one.severity == Severity::Error);
     // Readers limit the size of a text, and the number of its rules and comparisons.
-    let too_large = errors.map(|one| &one.message).find(|message| {
-        ["the limit", "the maximum is"].iter().any(|limit| message.contains(limit))
-    });
+    let is_too_large =
+        |one: &&Diagnostic| one.severity == Severity::Error && one.topic == Some(Topic::TooLarge);
+    let too_large = messages.iter().find(is_too_large);
     ConvertError(match too_large {
-        Some(message) => ConvertErrorKind::TooLarge { target, message: message.clone() },
+        Some(error) => ConvertErrorKind::TooLarge { target, message: error.message.clone() },
         None => ConvertErrorKind::Refused { target, messages: messages.to_string() },
     })
 }

@@ -139,7 +139,8 @@ pub(super) fn lower(
     if conditions > MAX_CONDITIONS {
         let message =
             format!("the filter has {conditions} conditions; the limit is {MAX_CONDITIONS}");
-        return reader.refuse(filter.at, message, "write fewer conditions");
+        reader.error(filter.at, message).set_too_large("write fewer conditions");
+        return None;
     }
     if filter.entries.is_empty() {
         let action = filter.mismatch.name;

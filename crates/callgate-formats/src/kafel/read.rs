@@ -182,8 +182,8 @@ fn check_size(model: &Model, arches: usize, reports: &mut Reports) {
             let message = format!(
                 "the policy has {count} {what} on {arches} architectures, the maximum is {max}"
             );
-            reports.error(start, message).help =
-                "split the policy, or give fewer architectures".to_owned();
+            let help = "split the policy, or give fewer architectures";
+            reports.error(start, message).set_too_large(help);
         }
     }
 }

@@ -218,6 +218,7 @@ fn check_size(model: &Model, chains: &BTreeMap<u32, Chain>, reports: &mut Report
         let message = format!(
             "the policy has {count} comparisons, counted for each syscall; the limit is {MAX_COMPARISONS}"
         );
-        reports.error(Place { source: 0, offset: 0 }, message).help = "split the policy".to_owned();
+        let start = Place { source: 0, offset: 0 };
+        reports.error(start, message).set_too_large("split the policy");
     }
 }

@@ -149,9 +149,8 @@ impl<'n> Lowering<'_, '_, 'n> {
          of an entry gets all conditions of the entry, on each of {arches} architectures",
             all.saturating_mul(arches)
         );
-        self.reader.error(at, message).help =
-            "list each name once, and compare with ranges or bits instead of single values"
-                .to_owned();
+        let help = "list each name once, and compare with ranges or bits instead of single values";
+        self.reader.error(at, message).set_too_large(help);
     }
 
     /// Reports syscall names that no architecture has.

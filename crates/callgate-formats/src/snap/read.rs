@@ -91,7 +91,8 @@ fn filters(
     if let Some((line, at)) = lines(text, 0).find(|(line, _)| line.len() >= MAX_LINE) {
         let message = format!("the line has {} bytes; the maximum is {}", line.len(), MAX_LINE - 1);
         let help = "snap-seccomp ignores this line and all that follow; split it";
-        return reader.refuse(at, message, help);
+        reader.error(at, message).set_too_large(help);
+        return None;
     }
     if let Some((_, at)) = lines(text, 0).find(|(line, _)| line.trim() == "@unrestricted") {
         let help = "remove this line to see what the rules mean";

@@ -16,7 +16,7 @@ use hifijson::token::Lex as _;
 use hifijson::{Read as _, SliceLexer, escape, str};
 
 use super::tree::{Member, Node, NodeKind};
-use callgate_bpf::diagnostic::{Diagnostic, Position};
+use callgate_bpf::diagnostic::{Diagnostic, Position, Topic};
 
 /// Maximum depth of nested lists and objects.
 const MAX_DEPTH: usize = 512;
@@ -247,9 +247,8 @@ impl<'t> Builder<'t> {
         self.counted(at)?;
         if self.open.len() >= MAX_DEPTH {
             let message = format!("nesting is deeper than the limit of {MAX_DEPTH} levels");
-            return Err(self.error(at, message).help(
-                "profiles and recordings nest at most ten levels deep; check that this is the right file",
-            ));
+            let help = "profiles and recordings nest at most ten levels deep; check that this is the right file";
+            return Err(self.error(at, message).help(help).topic(Topic::TooLarge));
         }
         let before = if is_map { self.members.len() } else { self.items.len() };
         self.open.push(Open { at, before, key: None, is_map });
@@ -295,6 +294,7 @@ impl<'t> Builder<'t> {
         );
         self.error(at, message)
             .help("profiles and recordings are far smaller; check that this is the right file")
+            .topic(Topic::TooLarge)
     }
 
     fn error(&self, at: usize, message: impl Into<String>) -> Diagnostic {

@@ -121,7 +121,7 @@ impl UnitReader<'_, '_> {
             let message = format!(
                 "the words expand to more than {EXPANDED} syscalls, the limit, from here on"
             );
-            self.report.error(at, message).help = "name each group once".to_owned();
+            self.report.error(at, message).set_too_large("name each group once");
         }
         self.expanded <= EXPANDED
     }

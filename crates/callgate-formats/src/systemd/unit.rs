@@ -85,8 +85,8 @@ impl<'o, 't> UnitReader<'o, 't> {
                     "the line and its continuations have {} bytes, the limit is {LONGEST}",
                     line.text.len()
                 );
-                self.report.error(at, message).help =
-                    "systemd does not read such a file; use several lines".to_owned();
+                let help = "systemd does not read such a file; use several lines";
+                self.report.error(at, message).set_too_large(help);
                 continue;
             }
             match text.form {

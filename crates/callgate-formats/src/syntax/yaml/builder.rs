@@ -3,7 +3,7 @@
 use super::{characters, scalar};
 use crate::diagnostics::quote::shorten;
 use crate::syntax::tree::{Dispute, Member, Node, NodeKind};
-use callgate_bpf::diagnostic::{Diagnostic, Position};
+use callgate_bpf::diagnostic::{Diagnostic, Position, Topic};
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 
 /// Maximum depth of nested collections. The parser has the same limit for collections in brackets.
@@ -71,9 +71,9 @@ fn documents(text: &str, most: usize) -> Result<Vec<Node<'static>>, Diagnostic> 
             MAX_BYTES,
             MAX_BYTES >> 20
         );
-        return Err(Diagnostic::error(None, message).help(
-            "profiles are far smaller; check that this is the right file, or convert it to JSON",
-        ));
+        let help =
+            "profiles are far smaller; check that this is the right file, or convert it to JSON";
+        return Err(Diagnostic::error(None, message).help(help).topic(Topic::TooLarge));
     }
     characters::check(text)?;
     let mut builder = Builder::new(text, most);
@@ -192,7 +192,8 @@ impl<'t> Builder<'t> {
                     .help("put each document into its own file"),
                 most => self
                     .error(at, format!("the text has more than {most} YAML documents, the limit"))
-                    .help("put the profile into its own file"),
+                    .help("put the profile into its own file")
+                    .topic(Topic::TooLarge),
             });
         }
         self.started += 1;
@@ -374,6 +375,7 @@ impl<'t> Builder<'t> {
     fn too_deep(&self, at: usize) -> Diagnostic {
         self.error(at, format!("nesting is deeper than the limit of {MAX_DEPTH} levels"))
             .help("profiles nest at most ten levels deep; check that this is the right file")
+            .topic(Topic::TooLarge)
     }
 
     /// Rejects a tab in the indentation of a line outside brackets, or after its dashes, between the last event and one at

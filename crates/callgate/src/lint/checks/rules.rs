@@ -309,7 +309,7 @@ pub(in crate::lint) fn reader(view: &mut View<'_>, findings: &mut Findings) -> R
                 Some(Topic::Overruled) => Check::Overruled,
                 Some(Topic::Multiplexer) => Check::Multiplexer,
                 Some(Topic::NeverMatches) => Check::NeverMatches,
-                None => Check::Profile,
+                Some(Topic::TooLarge) | None => Check::Profile,
             };
             let site = warning.position.map(|position| Site { file: file.cloned(), position });
             let finding = Finding::new(check, warning.message.clone()).help(warning);
