@@ -5,7 +5,7 @@
 //! `.swap`, or in one of them and `.d`, are units without `systemd:` as well.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use callgate_bpf::syscalls;
 use callgate_formats::languages::LanguageId;
 use callgate_formats::systemd;
-use callgate_requests::source::{NamedText, SourceContent, Texts};
+use callgate_requests::source::{NamedText, SourceContent, Texts, effective_drop_ins};
 
 use super::content::Loaded;
 use super::installed::{InstalledUnit, installed_version};
@@ -108,16 +108,12 @@ impl UnitSource {
             }
             UnitSource::At(place) => {
                 systemd::check_unit_name(&name).map_err(|error| Failure::of(&name, vec![error]))?;
-                let mut texts = read_files(place).map_err(|failure| self.explain(failure))?;
+                let read = read_files(place).map_err(|failure| self.explain(failure))?;
+                let UnitFiles { mut texts, is_installed } = read;
                 texts.iter_mut().for_each(|text| text.role = systemd::FILE);
-                let is_installed = |path: &PathBuf| installed(path).is_some();
-                let path = match place {
-                    Place::File(path) => Some(path).filter(|path| is_installed(path)),
-                    Place::Stdin => None,
-                };
                 Ok(Loaded {
-                    place: path.is_none().then(|| place.clone()),
-                    systemd: path.and_then(|_| installed_version()),
+                    place: (!is_installed).then(|| place.clone()),
+                    systemd: if is_installed { installed_version() } else { None },
                     ..Loaded::of_texts(name, language, texts)
                 })
             }
@@ -156,14 +152,22 @@ fn directory_beside(path: &Path) -> PathBuf {
     PathBuf::from(beside)
 }
 
+/// The texts of a unit.
+struct UnitFiles {
+    texts: Vec<NamedText>,
+    /// Whether it is a unit of this machine, given by its name.
+    is_installed: bool,
+}
+
 /// The unit file and its drop-ins, or the drop-ins of a directory, in the order in which systemd reads them.
-fn read_files(place: &Place) -> Result<Vec<NamedText>> {
-    let Place::File(path) = place else { return Ok(vec![read_text(place)?]) };
+fn read_files(place: &Place) -> Result<UnitFiles> {
+    let given = |texts| UnitFiles { texts, is_installed: false };
+    let Place::File(path) = place else { return Ok(given(vec![read_text(place)?])) };
     if let Some(unit) = installed(path) {
         let unit = unit?;
         let mut texts = vec![read_text(&Place::File(unit.file))?];
         add_drop_ins(&unit.drop_ins, None, &mut texts)?;
-        return Ok(texts);
+        return Ok(UnitFiles { texts, is_installed: true });
     }
     if path.is_dir() {
         let mut texts = Vec::new();
@@ -175,7 +179,7 @@ fn read_files(place: &Place) -> Result<Vec<NamedText>> {
             )
             .help("give a unit file, or a directory of drop-ins such as foo.service.d"));
         }
-        return Ok(texts);
+        return Ok(given(texts));
     }
     let template = template(path);
     let file = template.as_ref().filter(|template| !path.exists() && template.exists());
@@ -184,7 +188,7 @@ fn read_files(place: &Place) -> Result<Vec<NamedText>> {
     let beside: Vec<_> = beside.filter(|beside| beside.is_dir()).collect();
     let tree = Tree::of(&Place::File(file.unwrap_or(path).clone()));
     add_drop_ins(&beside, Some(&tree), &mut texts)?;
-    Ok(texts)
+    Ok(given(texts))
 }
 
 /// The unit of this machine that a name alone stands for, unless there is a file or a template with this name here.
@@ -199,15 +203,14 @@ fn installed(path: &Path) -> Option<Result<InstalledUnit>> {
     Some(InstalledUnit::find(path)?.map_err(masked))
 }
 
-/// Adds the files `*.conf` of directories to the text of their unit, by name, except hidden ones and directories. There may be
-/// none. Of files with the same name, the one in the last directory counts.
+/// Adds the drop-ins in directories, of which the last takes precedence, to the text of their unit. There may be none.
 /// Without a tree, all of them belong to the system.
 fn add_drop_ins(
     directories: &[PathBuf],
     tree: Option<&Tree>,
     texts: &mut Vec<NamedText>,
 ) -> Result<()> {
-    let mut found: BTreeMap<OsString, PathBuf> = BTreeMap::new();
+    let mut found: BTreeMap<Vec<u8>, PathBuf> = BTreeMap::new();
     for directory in directories {
         let name = || directory.display().to_string();
         let unreadable = |error: io::Error| {
@@ -215,14 +218,12 @@ fn add_drop_ins(
             Failure::about(name(), format!("cannot read the directory: {why}"))
         };
         let entries = fs::read_dir(directory).map_err(unreadable)?;
-        for path in paths(entries.map(|entry| Ok(entry?.path()))).map_err(unreadable)? {
-            let Some(file) = path.file_name().map(OsStr::to_owned) else { continue };
-            let is_hidden = file.as_encoded_bytes().starts_with(b".");
-            let is_drop_in = path.extension().is_some_and(|suffix| suffix == "conf");
-            if is_drop_in && !is_hidden && !path.is_dir() {
-                found.insert(file, path);
-            }
-        }
+        let paths = paths(entries.map(|entry| Ok(entry?.path()))).map_err(unreadable)?;
+        let files = paths
+            .into_iter()
+            .filter(|path| !path.is_dir())
+            .filter_map(|path| Some((path.file_name()?.as_encoded_bytes().to_vec(), path)));
+        found.extend(effective_drop_ins(files));
         if found.len() > MAX_DROP_INS {
             let count = counted(found.len() as u64, "drop-in");
             return Err(Failure::about(

@@ -122,19 +122,28 @@ fn find(
 pub(super) fn drop_ins(source: &SourceText, has_unit: bool, role: &'static str) -> Vec<NamedText> {
     let unit = file_name(&source.name);
     let own = format!("{unit}.d");
-    let mut found: BTreeMap<&str, ((bool, u8), NamedText)> = BTreeMap::new();
+    let mut found = Vec::new();
     for (path, text) in &source.files {
         let directory = path.rsplit_once('/').map(|(directory, _)| file_name(directory));
         let is_beside = is_beside(source, path);
-        let file = file_name(path);
-        if file.ends_with(".conf") && !file.starts_with('.') && (is_beside || !has_unit) {
+        if is_beside || !has_unit {
             let rank = (directory == Some(own.as_str()), rank(path));
-            if found.get(file).is_none_or(|(other, _)| *other <= rank) {
-                found.insert(file, (rank, NamedText::of(path, text, role)));
-            }
+            found.push((rank, path, text));
         }
     }
-    found.into_values().map(|(_, text)| text).collect()
+    found.sort_by_key(|(rank, ..)| *rank);
+    let found = found.into_iter().map(|(_, path, text)| (file_name(path), (path, text)));
+    let effective = effective_drop_ins(found).into_values();
+    effective.map(|(path, text)| NamedText::of(path, text, role)).collect()
+}
+
+/// The drop-ins among files with their names, in the order in which systemd reads them: by name. They have the suffix `.conf`, and
+/// are not hidden. Of files with one name, the last one counts, so those of the directory with the highest precedence come last.
+pub fn effective_drop_ins<N: AsRef<[u8]> + Ord, F>(
+    files: impl IntoIterator<Item = (N, F)>,
+) -> BTreeMap<N, F> {
+    let is_drop_in = |name: &[u8]| name.ends_with(b".conf") && !name.starts_with(b".");
+    files.into_iter().filter(|(name, _)| is_drop_in(name.as_ref())).collect()
 }
 
 impl SourceText {

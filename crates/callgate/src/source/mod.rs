@@ -64,7 +64,7 @@ pub use arches::{arches_in, sort_arches_of_unit};
 pub use callgate_formats::languages::Reading;
 pub use combination::Combination;
 pub use compile::{CompiledSource, SourceError, compile};
-pub use directory::{Directory, android_lists};
+pub use directory::{Directory, android_lists, effective_drop_ins};
 pub use encoding::utf8;
 pub use expression::{Expression, Terms, is_expression, parse_denial};
 pub use filter::{Content as FilterContent, Filter, Kinds};
