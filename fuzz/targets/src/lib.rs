@@ -22,4 +22,4 @@ pub mod readers;
 pub mod requests;
 mod target;
 
-pub use target::{TARGETS, Target, run};
+pub use target::{Target, run, targets};

@@ -5,14 +5,11 @@ use callgate::{Arch, Endian, SeccompData, Verdict};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_bpf::text::{TextOptions, parse_program};
 use callgate_core::{LongProgram, SocketProgram};
-use callgate_formats::android::{self, ListKind, ListText};
-use callgate_formats::firecracker;
-use callgate_formats::kafel::{self, Included};
-use callgate_formats::languages::{self, Files, Input, LANGUAGES, Reading, Text};
-use callgate_formats::lxc;
-use callgate_formats::minijail;
+use callgate_formats::kafel::Included;
+use callgate_formats::languages::{
+    self, Files, Input, LANGUAGES, Language, ReadFilter, Reading, SourceFiles, Text,
+};
 use callgate_formats::oci;
-use callgate_formats::snap;
 use callgate_formats::systemd::{self, SystemdVersion, UnitText};
 use callgate_formats::why::{Cause, why};
 
@@ -50,27 +47,81 @@ pub fn profile(input: &[u8]) {
     }
 }
 
-/// A text in any language of the registry, which the first line chooses: a name, or any text. The text may include itself and
-/// an empty file. What it looks like is detected, too.
+/// A source in any language of the registry, which the first line chooses: a name, or any text. What it looks like is detected,
+/// too.
 pub fn language(input: &[u8]) {
     let line = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
     let (name, text) = input.split_at(line);
     let named = LANGUAGES.iter().position(|language| language.names[0].name.as_bytes() == name);
     let any = name.iter().map(|byte| usize::from(*byte)).sum::<usize>() % LANGUAGES.len();
-    let language = LANGUAGES[named.unwrap_or(any)];
     let _ = languages::detect(None, text);
-    let text = String::from_utf8_lossy(text);
+    read_in(
+        LANGUAGES[named.unwrap_or(any)],
+        &[],
+        &Input::of(&[Text::of(&String::from_utf8_lossy(text))]),
+    );
+}
+
+/// Architectures of a source.
+const ARCHES: [Arch; 8] = [
+    Arch::X86_64,
+    Arch::Aarch64,
+    Arch::Riscv64,
+    Arch::S390x,
+    Arch::X86,
+    Arch::Arm,
+    Arch::Mips64,
+    Arch::Mipsel64,
+];
+
+/// A source in a language. The first byte chooses the architectures: one, or that one with x86_64. From 128 on, the first line
+/// is the name of the part. Zero bytes separate the texts of a source that may have several files, each of which has a role.
+pub fn in_language(language: &Language, input: &[u8]) {
+    let Some((first, text)) = input.split_first() else { return };
+    let mut arches = vec![ARCHES[usize::from(*first) % ARCHES.len()]];
+    if first & 8 != 0 {
+        arches.push(ARCHES[0]);
+    }
+    let part_end = text.iter().position(|byte| *byte == b'\n').filter(|_| first & 0x80 != 0);
+    let (part, text) = match part_end {
+        Some(end) => (Some(String::from_utf8_lossy(&text[..end])), &text[end + 1..]),
+        None => (None, text),
+    };
+    let texts: Vec<_> = match language.files {
+        SourceFiles::One => vec![String::from_utf8_lossy(text)],
+        _ => text.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect(),
+    };
+    let role = |at: usize| match language.files {
+        SourceFiles::One => "",
+        SourceFiles::DropIns { role } => role,
+        SourceFiles::Directory { roles } => roles.get(at).copied().unwrap_or_default(),
+    };
+    let texts =
+        texts.iter().enumerate().map(|(at, text)| Text { role: role(at), ..Text::of(text) });
+    let texts: Vec<Text<'_>> = texts.collect();
+    read_in(language, &arches, &Input { part: part.as_deref(), ..Input::of(&texts) });
+}
+
+/// Reads texts, which may include the first of them and an empty file.
+fn read_in(language: &Language, arches: &[Arch], input: &Input<'_>) {
+    let Some(first) = input.texts.first() else { return };
     let kernel = KernelVersion { major: 6, minor: 18 };
-    let reading = Reading { kernel: Some(kernel), statements: true, ..Reading::new(Arch::X86_64) };
-    let texts = [Text::of(&text)];
-    match (language.read)(&Input::of(&texts), &reading, &mut TextAndEmpty(&text)) {
+    let reading = Reading {
+        arches: arches.to_vec(),
+        kernel: Some(kernel),
+        statements: true,
+        ..Reading::new(Arch::X86_64)
+    };
+    match (language.read)(input, &reading, &mut TextAndEmpty(first.text)) {
         Ok(read) => {
             assert_eq!(
                 read.filters.is_empty(),
                 read.missing.is_some(),
                 "a filter, or why there is none"
             );
-            assert!(read.warnings.iter().all(|warning| warning.file == 0));
+            let is_empty = |filter: &ReadFilter| filter.profile.policy.sections().is_empty();
+            assert!(!read.filters.iter().any(is_empty), "a filter for no architecture");
+            assert!(read.warnings.iter().all(|warning| warning.file < input.texts.len()));
         }
         Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
     }
@@ -114,59 +165,6 @@ pub fn unit(input: &[u8]) {
     }
 }
 
-/// A document of Firecracker. The first byte chooses the architecture and whether a thread is given.
-pub fn firecracker(input: &[u8]) {
-    let Some((first, text)) = input.split_first() else { return };
-    let arch = [Arch::X86_64, Arch::Aarch64, Arch::Riscv64][usize::from(*first) % 3];
-    let mut options = firecracker::ReadOptions::new(arch);
-    options.thread = (*first >= 128).then(|| "vmm".to_owned());
-    match firecracker::read(&String::from_utf8_lossy(text), &options) {
-        Ok(profile) => assert_eq!(profile.policy.sections().len(), 1),
-        Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
-    }
-}
-
-/// A Kafel policy; it may include itself and an empty file. The first byte chooses the architectures.
-pub fn kafel(input: &[u8]) {
-    let Some((first, text)) = input.split_first() else { return };
-    let arches: &[Arch] = match first % 4 {
-        0 => &[Arch::X86_64],
-        1 => &[Arch::X86],
-        2 => &[Arch::X86_64, Arch::X32, Arch::Aarch64],
-        _ => &[Arch::Mips64],
-    };
-    let text = String::from_utf8_lossy(text);
-    let mut include = included(&text);
-    let options = kafel::ReadOptions::for_arches(arches.to_vec());
-    match kafel::read_with_includes(&text, &options, &mut include) {
-        Ok(profile) => assert!(!profile.policy.sections().is_empty()),
-        Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
-    }
-}
-
-/// A policy of minijail; it may include itself and an empty file. The first byte chooses the architecture.
-pub fn minijail(input: &[u8]) {
-    let Some((first, text)) = input.split_first() else { return };
-    let arch = [Arch::X86_64, Arch::X86, Arch::Aarch64, Arch::Arm][usize::from(*first) % 4];
-    let text = String::from_utf8_lossy(text);
-    let options = minijail::ReadOptions::new(arch);
-    match minijail::read_with_includes(&text, &options, &mut included(&text)) {
-        Ok(policy) => assert_eq!(policy.profile.policy.sections().len(), 1),
-        Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
-    }
-}
-
-/// A profile of LXC. The first byte chooses the host.
-pub fn lxc(input: &[u8]) {
-    let Some((first, text)) = input.split_first() else { return };
-    let hosts = [Arch::X86_64, Arch::Aarch64, Arch::S390x, Arch::Riscv64];
-    let options = lxc::ReadOptions::new(hosts[usize::from(*first) % hosts.len()]);
-    match lxc::read(&String::from_utf8_lossy(text), &options) {
-        Ok(profile) => assert!(!profile.policy.sections().is_empty()),
-        Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
-    }
-}
-
 /// The files that a policy with this text may include.
 fn included(text: &str) -> impl FnMut(&str, Option<&str>) -> Result<Included, String> {
     move |name, _| {
@@ -177,36 +175,6 @@ fn included(text: &str) -> impl FnMut(&str, Option<&str>) -> Result<Included, St
             _ => return Err("no such file".to_owned()),
         };
         Ok(Included { name: name.to_owned(), identity, text, is_private: false })
-    }
-}
-
-/// A profile of a snap. The first byte chooses the host.
-pub fn snap(input: &[u8]) {
-    let Some((first, text)) = input.split_first() else { return };
-    let hosts = [Arch::X86_64, Arch::Aarch64, Arch::S390x];
-    let options = snap::ReadOptions::new(hosts[usize::from(*first) % hosts.len()]);
-    let mut ids = |_, name: &str| snap::system_id(name);
-    match snap::read(&String::from_utf8_lossy(text), &options, &mut ids) {
-        Ok(filters) => assert!(!filters.allow.sections().is_empty()),
-        Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
-    }
-}
-
-/// Lists of Android's C library. The first byte chooses the host and the filter; zero bytes separate the base, an allow list, a
-/// block list and the priorities.
-pub fn android(input: &[u8]) {
-    let Some((first, texts)) = input.split_first() else { return };
-    let hosts = [Arch::X86_64, Arch::Aarch64, Arch::Riscv64, Arch::Mipsel64];
-    let mut options = android::ReadOptions::new(hosts[usize::from(*first) % hosts.len()]);
-    options.is_app_zygote = first & 0x80 != 0;
-    let kinds = [ListKind::Base, ListKind::Allow, ListKind::Block, ListKind::Priority];
-    let texts: Vec<_> =
-        texts.splitn(kinds.len(), |byte| *byte == 0).map(String::from_utf8_lossy).collect();
-    let lists: Vec<ListText<'_>> =
-        kinds.into_iter().zip(&texts).map(|(kind, text)| ListText::new(kind, text)).collect();
-    match android::read(&lists, &options) {
-        Ok(policy) => assert!(!policy.policy.sections().is_empty()),
-        Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
     }
 }
 

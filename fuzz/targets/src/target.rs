@@ -1,5 +1,7 @@
 //! The list of targets.
 
+use callgate_formats::languages::{LANGUAGES, Language};
+
 use crate::{binary, c_library, convert, policies, programs, readers, requests};
 
 /// A fuzz target.
@@ -7,42 +9,65 @@ use crate::{binary, c_library, convert, policies, programs, readers, requests};
 pub struct Target {
     /// Its name, and that of its corpus.
     pub name: &'static str,
-    /// Runs it on an input.
-    pub run: fn(&[u8]),
+    body: Body,
 }
 
-/// All targets.
-pub const TARGETS: &[Target] = &[
-    Target { name: "language", run: readers::language },
-    Target { name: "profile", run: readers::profile },
-    Target { name: "unit", run: readers::unit },
-    Target { name: "firecracker", run: readers::firecracker },
-    Target { name: "kafel", run: readers::kafel },
-    Target { name: "minijail", run: readers::minijail },
-    Target { name: "lxc", run: readers::lxc },
-    Target { name: "snap", run: readers::snap },
-    Target { name: "android", run: readers::android },
-    Target { name: "program_text", run: readers::program_text },
-    Target { name: "program_bytes", run: readers::program_bytes },
-    Target { name: "recording", run: readers::recording },
-    Target { name: "counts", run: readers::counts },
-    Target { name: "binary", run: binary::binary },
-    Target { name: "requests", run: requests::requests },
-    Target { name: "compile", run: policies::compile },
-    Target { name: "template", run: policies::template },
-    Target { name: "merge", run: policies::merge },
-    Target { name: "convert", run: convert::convert_text },
-    Target { name: "optimize", run: programs::optimize },
-    Target { name: "engines", run: programs::engines },
-    Target { name: "round_trip", run: programs::round_trip },
-    Target { name: "c_library", run: c_library::c_library },
+type Run = fn(&[u8]);
+
+#[derive(Clone, Copy)]
+enum Body {
+    Of(Run),
+    /// The reader of a language.
+    In(&'static Language),
+}
+
+impl Target {
+    /// Runs it on an input.
+    ///
+    /// # Panics
+    /// When it finds a defect.
+    pub fn run(&self, input: &[u8]) {
+        match self.body {
+            Body::Of(run) => run(input),
+            Body::In(language) => readers::in_language(language, input),
+        }
+    }
+}
+
+/// The targets that are not the reader of one language.
+const OTHERS: &[(&str, Run)] = &[
+    ("language", readers::language),
+    ("profile", readers::profile),
+    ("unit", readers::unit),
+    ("program_text", readers::program_text),
+    ("program_bytes", readers::program_bytes),
+    ("recording", readers::recording),
+    ("counts", readers::counts),
+    ("binary", binary::binary),
+    ("requests", requests::requests),
+    ("compile", policies::compile),
+    ("template", policies::template),
+    ("merge", policies::merge),
+    ("convert", convert::convert_text),
+    ("optimize", programs::optimize),
+    ("engines", programs::engines),
+    ("round_trip", programs::round_trip),
+    ("c_library", c_library::c_library),
 ];
+
+/// All targets: one for each language, with its first name, and the others.
+pub fn targets() -> impl Iterator<Item = Target> {
+    let languages = LANGUAGES
+        .iter()
+        .map(|language| Target { name: language.names[0].name, body: Body::In(language) });
+    languages.chain(OTHERS.iter().map(|(name, run)| Target { name, body: Body::Of(*run) }))
+}
 
 /// Runs the target of this name.
 ///
 /// # Panics
 /// When there is no such target, or it finds a defect.
 pub fn run(name: &str, input: &[u8]) {
-    let target = TARGETS.iter().find(|target| target.name == name);
-    (target.unwrap_or_else(|| panic!("unknown target {name}")).run)(input);
+    let target = targets().find(|target| target.name == name);
+    target.unwrap_or_else(|| panic!("unknown target {name}")).run(input);
 }

@@ -8,13 +8,34 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use callgate_bpf::random::Rng;
-use callgate_fuzz_targets::{TARGETS, Target};
+use callgate_fuzz_targets::{Target, targets};
 use callgate_testing::{TestResult, test};
 
 fn main() -> ExitCode {
+    let seconds = targets().map(|target| test(target.name, move || run(target)));
     callgate_testing::run(
-        TARGETS.iter().map(|target| test(target.name, move || run(*target))).collect(),
+        seconds.chain([test("each_target_is_one_of_libfuzzer", listed)]).collect(),
     )
+}
+
+/// Each target is a program of libFuzzer, and the other way round.
+fn listed() -> TestResult {
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let manifest = std::fs::read_to_string(fuzz.join("Cargo.toml")).unwrap();
+    let names =
+        manifest.split("[[bin]]").skip(1).map(|bin| bin.split('"').nth(1).unwrap_or_default());
+    let mut listed: Vec<&str> = names.collect();
+    listed.sort_unstable();
+    let mut all: Vec<&str> = targets().map(|target| target.name).collect();
+    all.sort_unstable();
+    assert_eq!(listed, all);
+    for name in all {
+        let path = format!("fuzz_targets/{name}.rs");
+        assert!(manifest.contains(&format!("path = \"{path}\"")), "{path}");
+        let program = std::fs::read_to_string(fuzz.join(&path)).unwrap();
+        assert!(program.contains(&format!("run(\"{name}\", input)")), "{path}");
+    }
+    Ok(())
 }
 
 fn run(target: Target) -> TestResult {
@@ -38,7 +59,7 @@ fn run(target: Target) -> TestResult {
 }
 
 fn check(target: Target, input: &[u8], seed: u64) {
-    let result = catch_unwind(AssertUnwindSafe(|| (target.run)(input)));
+    let result = catch_unwind(AssertUnwindSafe(|| target.run(input)));
     if result.is_err() {
         let hex: String = input.iter().map(|byte| format!("{byte:02x}")).collect();
         panic!("{} fails, seed {seed}, for the input {hex}", target.name);

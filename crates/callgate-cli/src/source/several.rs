@@ -26,7 +26,9 @@ impl SeveralFiles {
         Ok(match language.files() {
             SourceFiles::One => None,
             SourceFiles::DropIns { .. } => Some(SeveralFiles::DropIns(UnitSource::parse(rest)?)),
-            SourceFiles::Directory => AndroidSource::parse(rest).map(SeveralFiles::Directory),
+            SourceFiles::Directory { .. } => {
+                AndroidSource::parse(rest).map(SeveralFiles::Directory)
+            }
         })
     }
 

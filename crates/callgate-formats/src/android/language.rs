@@ -23,7 +23,14 @@ pub const LANGUAGE: Language = Language {
     )],
     utf8_help: Some("bionic's lists are text in UTF-8"),
     likeness,
-    files: SourceFiles::Directory,
+    files: SourceFiles::Directory {
+        roles: &[
+            ListKind::Base.name(),
+            ListKind::Allow.name(),
+            ListKind::Block.name(),
+            ListKind::Priority.name(),
+        ],
+    },
     for_builds: false,
     editor: Some(Editor { names_files: true, ..Editor::of(edits) }),
     ..Language::of("a filter of Android", "android", read)

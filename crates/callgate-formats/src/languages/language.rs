@@ -171,7 +171,10 @@ pub enum SourceFiles {
         role: &'static str,
     },
     /// Several in a directory; the part selects them.
-    Directory,
+    Directory {
+        /// What their texts are, as [`Text::role`], in the order in which they are read.
+        roles: &'static [&'static str],
+    },
 }
 
 /// What is read.

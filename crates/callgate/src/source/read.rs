@@ -287,7 +287,7 @@ impl Reader<'_> {
         let SourceText { name, part, wording, .. } = self.source;
         let language = self.source.format.and_then(SourceFormat::language);
         match language.map(|language| (language.language(), language.files())) {
-            Some((_, SourceFiles::Directory)) => {
+            Some((_, SourceFiles::Directory { .. })) => {
                 let mut files = GivenFiles(self.source);
                 let (texts, part) = android_lists(&mut files, name, part.as_deref(), wording)?;
                 self.texts(&texts, Some(part).filter(|part| !part.is_empty()))
