@@ -148,20 +148,25 @@ impl Meaning {
     ) -> Result<Meaning, MeaningError> {
         let endian = same_endian(filters.iter())?;
         let mut store = Store::new(budget);
-        let mut kept = store.verdict(Verdict::ALLOW)?;
         let mut examples = Vec::new();
-        for (operand, filter) in filters.iter().enumerate().rev() {
-            let of_filter = |kind| MeaningError { operand: Some(operand), kind };
-            let next = function_of(&mut store, operand, filter, created)?;
+        let of_filter = |operand, kind| MeaningError { operand: Some(operand), kind };
+        let function = |store: &mut Store, (operand, filter)| {
+            let next = function_of(store, operand, filter, created)?;
             let asks = |verdict: &Verdict| matches!(verdict.action(), Action::UserNotif(_));
-            if let Some(verdict) = store.verdicts(next).into_iter().find(asks) {
-                return Err(of_filter(Kind::Notifies(verdict)));
+            match store.verdicts(next).into_iter().find(asks) {
+                Some(verdict) => Err(of_filter(operand, Kind::Notifies(verdict))),
+                None => Ok(next),
             }
-            let result = store.highest_precedence(kept, next)?;
-            let checked = store.check_iteration([kept, next, result])?;
-            examples.extend(checked.map_err(|data| of_filter(Kind::Defect(data)))?);
-            kept = result;
-        }
+        };
+        let kept = store.stacked_checked(
+            filters.iter().enumerate(),
+            function,
+            |store, (operand, _), funcs| {
+                let checked = store.check_iteration(funcs)?;
+                examples.extend(checked.map_err(|data| of_filter(operand, Kind::Defect(data)))?);
+                Ok(())
+            },
+        )?;
         let spec = Spec::Stack(filters);
         let examples = examples.into_iter().filter_map(|data| Some((data, spec.run(&data)?)));
         let examples = examples.collect();

@@ -88,11 +88,6 @@ impl ReadText {
     /// # Errors
     /// If it exceeds the budget.
     pub fn diagram(&self, store: &mut Store) -> Result<Func, DiagramError> {
-        let mut kept = store.verdict(Verdict::ALLOW)?;
-        for filter in self.filters.iter().rev() {
-            let next = store.policy(filter)?;
-            kept = store.highest_precedence(kept, next)?;
-        }
-        Ok(kept)
+        store.stacked(&self.filters, |store, filter| store.policy(filter))
     }
 }

@@ -36,6 +36,37 @@ impl Store {
         }
     }
 
+    /// The verdict that the kernel keeps of filters, which are in the order of their installation: its loop runs from the newest to
+    /// the oldest, and keeps ALLOW before the first one. `function` makes the function of a filter.
+    ///
+    /// # Errors
+    /// That of `function`; or if the diagram exceeds its budget.
+    pub fn stacked<T: Copy, E: From<DiagramError>>(
+        &mut self,
+        filters: impl IntoIterator<Item = T, IntoIter: DoubleEndedIterator>,
+        function: impl FnMut(&mut Store, T) -> Result<Func, E>,
+    ) -> Result<Func, E> {
+        self.stacked_checked(filters, function, |_, _, _| Ok(()))
+    }
+
+    /// As [`Store::stacked`]; `check` gets each filter with the functions of its iteration: that which is kept, that of the filter, and
+    /// the result.
+    pub(crate) fn stacked_checked<T: Copy, E: From<DiagramError>>(
+        &mut self,
+        filters: impl IntoIterator<Item = T, IntoIter: DoubleEndedIterator>,
+        mut function: impl FnMut(&mut Store, T) -> Result<Func, E>,
+        mut check: impl FnMut(&mut Store, T, [Func; 3]) -> Result<(), E>,
+    ) -> Result<Func, E> {
+        let mut kept = self.verdict(Verdict::ALLOW)?;
+        for filter in filters.into_iter().rev() {
+            let next = function(self, filter)?;
+            let result = self.highest_precedence(kept, next)?;
+            check(self, filter, [kept, next, result])?;
+            kept = result;
+        }
+        Ok(kept)
+    }
+
     /// Checks one iteration of the kernel's loop (kept function, next filter, result) for every combination of verdicts, which is
     /// a proof. A syscall for each combination, or one for which the result is wrong.
     pub(crate) fn check_iteration(
@@ -106,6 +137,21 @@ mod tests {
         let somewhere = store.split(Word::IP_LOW, Split::Equal(7), one, two).unwrap();
         for bad in [[two, one, one], [two, one, somewhere], [one, two, two]] {
             assert!(store.check_iteration(bad).unwrap().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_newest_filter_of_a_stack_comes_first() {
+        let mut store = Store::default();
+        let function = |store: &mut Store, verdict| store.verdict(verdict);
+        let errnos = [Verdict::errno(1), Verdict::errno(2)];
+        assert_eq!(store.stacked(errnos, function), store.verdict(Verdict::errno(2)));
+        let kill = [Verdict::KILL_PROCESS, Verdict::errno(2)];
+        assert_eq!(store.stacked(kill, function), store.verdict(Verdict::KILL_PROCESS));
+        // The kernel starts with ALLOW and data 0.
+        for allows in [&[][..], &[Verdict(0x7fff_0001)]] {
+            let stacked = store.stacked(allows.iter().copied(), function);
+            assert_eq!(stacked, store.verdict(Verdict::ALLOW));
         }
     }
 

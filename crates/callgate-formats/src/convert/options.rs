@@ -8,9 +8,8 @@ use crate::systemd::SystemdVersion;
 use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity, Topic};
 use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::Arch;
 use callgate_core::diagram::{Func, Store};
-use callgate_core::policy::Policy;
-use callgate_core::{Arch, Verdict};
 
 /// How a filter is converted.
 #[non_exhaustive]
@@ -77,7 +76,13 @@ pub(crate) fn read_back(
         let messages = errors.into_vec().into_iter().map(|one| one.diagnostic);
         rejected(target.name(), messages.collect::<Vec<Diagnostic>>().into())
     })?;
-    stacked(store, read.filters.iter().map(|filter| &filter.profile.policy))
+    match read.filters.as_slice() {
+        // The policy must have this function, also the data of an ALLOW, which a stack loses.
+        [only] => Ok(store.policy(&only.profile.policy)?),
+        filters => {
+            store.stacked(filters, |store, filter| Ok(store.policy(&filter.profile.policy)?))
+        }
+    }
 }
 
 /// The error for a text that the reader rejects.
@@ -90,21 +95,4 @@ fn rejected(target: &'static str, messages: Diagnostics) -> ConvertError {
         Some(error) => ConvertErrorKind::TooLarge { target, message: error.message.clone() },
         None => ConvertErrorKind::Refused { target, messages: messages.to_string() },
     })
-}
-
-/// The meaning of filters that are installed one after the other.
-fn stacked<'p>(
-    store: &mut Store,
-    filters: impl IntoIterator<Item = &'p Policy, IntoIter: DoubleEndedIterator>,
-) -> Result<Func> {
-    let mut filters = filters.into_iter().rev();
-    let mut kept = match filters.next() {
-        Some(newest) => store.policy(newest)?,
-        None => store.verdict(Verdict::ALLOW)?,
-    };
-    for filter in filters {
-        let next = store.policy(filter)?;
-        kept = store.highest_precedence(kept, next)?;
-    }
-    Ok(kept)
 }

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap as HashMap;
 use super::finding::Example;
 use crate::Description;
 use crate::convert::UNNAMED;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Whether a verdict prevents a syscall. That of a tracer or a listener does not decide yet.
 pub(super) fn denies(verdict: Verdict) -> bool {
@@ -44,12 +44,11 @@ impl<'a> View<'a> {
     pub(super) fn new(subjects: &'a [Subject<'a>], arches: &'a [Arch]) -> Result<View<'a>> {
         let mut store = Store::default();
         let mut own = Vec::new();
-        let mut whole = store.verdict(Verdict::ALLOW)?;
-        for subject in subjects.iter().rev() {
-            let func = subject.filter.diagram(&mut store)?;
-            whole = store.highest_precedence(whole, func)?;
+        let whole = store.stacked(subjects, |store, subject| {
+            let func = subject.filter.diagram(store)?;
             own.push(func);
-        }
+            Ok::<_, Error>(func)
+        })?;
         own.reverse();
         Ok(View { subjects, arches, store, own, whole, known: HashMap::default() })
     }

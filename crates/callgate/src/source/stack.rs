@@ -5,7 +5,7 @@ use crate::stack::{self, Merged, StackError};
 use crate::{Action, Arch, Endian, Verdict, convert};
 use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::Help;
-use callgate_core::diagram::{Budget, Func, Store};
+use callgate_core::diagram::{Budget, DiagramError, Func, Store};
 use callgate_formats::Listener;
 
 use super::arches::sort_arches_of_unit;
@@ -17,6 +17,18 @@ use super::wording::Wording;
 /// with arithmetic) and 100 MB. Filters in use need some ten thousand nodes. Compilation of a policy has the larger default,
 /// because policies of ten thousand rules that fit into a program may need it.
 pub const PROMPT: Budget = Budget { nodes: 800_000, steps: 4_000_000 };
+
+/// Why filters have no combined MTBDD.
+enum NoDiagram {
+    OfFilter(Messages),
+    OfStack(DiagramError),
+}
+
+impl From<DiagramError> for NoDiagram {
+    fn from(error: DiagramError) -> NoDiagram {
+        NoDiagram::OfStack(error)
+    }
+}
 
 /// Filters on top of each other.
 pub struct Stack {
@@ -197,10 +209,8 @@ impl Stack {
             return only.diagram(store);
         }
         warnings.extend(self.not_mergeable());
-        let failed = |error| self.failed(&CompileError::from(error));
-        let mut kept = store.verdict(Verdict::ALLOW).map_err(failed)?;
-        for filter in self.filters.iter().rev() {
-            let next = filter.diagram(store)?;
+        let kept = store.stacked(&self.filters, |store, filter| {
+            let next = filter.diagram(store).map_err(NoDiagram::OfFilter)?;
             let asks = |verdict: &Verdict| matches!(verdict.action(), Action::UserNotif(_));
             if let Some(verdict) = store.verdicts(next).into_iter().find(asks) {
                 let message = format!(
@@ -209,9 +219,12 @@ impl Stack {
                 let help = "the filters therefore cannot be merged into one program";
                 warnings.push(Message::warning(&filter.name, message, help));
             }
-            kept = store.highest_precedence(kept, next).map_err(failed)?;
-        }
-        Ok(kept)
+            Ok(next)
+        });
+        kept.map_err(|error| match error {
+            NoDiagram::OfFilter(messages) => messages,
+            NoDiagram::OfStack(error) => self.failed(&CompileError::from(error)),
+        })
     }
 
     /// A warning if no program has the effect of all filters.
