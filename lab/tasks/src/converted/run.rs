@@ -83,12 +83,7 @@ fn compare(source: &Source, compiler: &Compiler) -> Result<Option<Compared>> {
 
 /// The meaning of programs that are installed one after the other.
 fn stacked(store: &mut Store, programs: &[LongProgram]) -> Result<Func, DiagramError> {
-    let mut kept = store.verdict(callgate::Verdict::ALLOW)?;
-    for program in programs.iter().rev() {
-        let next = store.program(program, Endian::Little)?;
-        kept = store.highest_precedence(kept, next)?;
-    }
-    Ok(kept)
+    store.stacked(programs, |store, program| store.program(program, Endian::Little))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use callgate::{Endian, SeccompData, Verdict, compile};
-use callgate_core::diagram::{DiagramError, Func, Store};
+use callgate_core::diagram::{Func, Store};
 use callgate_core::template::Variable;
 use callgate_smt::{Filter, GET_VALUE, Side, script};
 
@@ -173,23 +173,16 @@ fn same(comparison: &Comparison<'_>) -> Result<bool> {
 }
 
 fn diagram(store: &mut Store, sources: &[&Source], endian: Endian) -> Result<Func> {
-    let failed = |error: DiagramError| error.to_string();
     let one = |store: &mut Store, source: &Source| match source {
-        Source::Policy(policy) => {
-            compile::diagram(store, policy).map_err(|error| error.to_string())
-        }
-        Source::Program(program) => store.program(program, endian).map_err(failed),
-        Source::Template(template) => store.template(template, endian).map_err(failed),
+        Source::Policy(policy) => compile::diagram(store, policy),
+        Source::Program(program) => Ok(store.program(program, endian)?),
+        Source::Template(template) => Ok(store.template(template, endian)?),
     };
-    if let [source] = sources {
-        return one(store, source);
-    }
-    let mut kept = store.verdict(Verdict::ALLOW).map_err(failed)?;
-    for source in sources.iter().rev() {
-        let next = one(store, source)?;
-        kept = store.highest_precedence(kept, next).map_err(failed)?;
-    }
-    Ok(kept)
+    let all = match sources {
+        [source] => one(store, source),
+        _ => store.stacked(sources.iter().copied(), one),
+    };
+    all.map_err(|error| error.to_string())
 }
 
 /// Why a model is wrong, if it is.
