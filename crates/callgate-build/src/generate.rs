@@ -7,7 +7,7 @@ use crate::policy::Policy;
 use crate::read::{not_compiled, not_emitted, read, read_weights};
 use callgate::compile::{Options, compile_template};
 use callgate::emit::{SourceLanguage, SourceOptions, source, target_condition, template_source};
-use callgate::source::Filter;
+use callgate::source::SourceFilter;
 use callgate::{Arch, needs_listener};
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 use callgate_codegen::Weights;
@@ -145,7 +145,7 @@ impl Policy {
     /// The source code of a policy that was read, and a warning about the program.
     fn compile_filter(
         &self,
-        filter: &Filter,
+        filter: &SourceFilter,
         options: &Options,
         name: &str,
     ) -> Result<(Code, Option<Diagnostic>), Diagnostic> {

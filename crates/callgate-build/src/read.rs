@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use callgate::emit::EmitError;
 use callgate::source::{
-    Filter, Messages, SourceContent, SourceFormat, SourceText, Wording, read_with,
+    Messages, SourceContent, SourceFilter, SourceFormat, SourceText, Wording, read_with,
 };
 use callgate::{Arch, compile};
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
@@ -38,7 +38,7 @@ pub(crate) fn read(
     text: &str,
     arches: &[Arch],
     files: &mut Files<'_>,
-) -> Result<(Filter, Vec<Diagnostic>), Diagnostics> {
+) -> Result<(SourceFilter, Vec<Diagnostic>), Diagnostics> {
     const OLDEST: KernelVersion = KernelVersion { major: 0, minor: 0 };
     const NEWEST: KernelVersion = KernelVersion { major: u16::MAX, minor: u16::MAX };
     let Some(machine) = host_of(arches) else {
@@ -78,7 +78,7 @@ pub(crate) fn read(
     let depends = policy.expression.is_some() || format.0.has_option(ReadingOption::Kernel);
     if policy.kernel.is_none() && depends {
         let newest = read(&source(NEWEST), &mut Messages::new())?;
-        let is_same = |(a, b): (&Filter, &Filter)| {
+        let is_same = |(a, b): (&SourceFilter, &SourceFilter)| {
             a.policy() == b.policy() && a.given_program() == b.given_program()
         };
         let (newest, oldest) = (&newest.filters, &stack.filters);

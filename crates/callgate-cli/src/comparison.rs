@@ -13,7 +13,7 @@ use crate::differences::{self, Shown, Titles};
 use crate::options::{OptionsOfA, OptionsOfB, SourceOptions, TextFormat, native_arch, parse_u32};
 use crate::output;
 use crate::report::{self, Failure, Result};
-use crate::source::{AnyBoth, Combine, Filter, Source, Stack};
+use crate::source::{AnyBoth, Combine, Source, SourceFilter, SourceStack};
 use crate::text::printable;
 use callgate_requests::differences::{Compared, Differences};
 use callgate_requests::json::Json;
@@ -90,7 +90,7 @@ pub(crate) struct Functions {
 
 impl Functions {
     /// Builds the MTBDDs of two filters.
-    fn new(a: &Stack, b: &Stack, arguments: Arguments) -> Result<Functions> {
+    fn new(a: &SourceStack, b: &SourceStack, arguments: Arguments) -> Result<Functions> {
         let mut store = Store::default();
         let (a, b) = (a.diagram(&mut store)?, b.diagram(&mut store)?);
         Ok(Functions { store, a, b, arguments, whole: [a, b] })
@@ -159,7 +159,7 @@ fn only(
 
 impl ComparisonArgs {
     /// Reads the filters. Prints warnings.
-    pub(crate) fn read(&self) -> Result<(Stack, Stack)> {
+    pub(crate) fn read(&self) -> Result<(SourceStack, SourceStack)> {
         let (a, b) = (Source::parse(&self.a)?, Source::parse(&self.b)?);
         let (of_a, of_b) = (self.of_a.own(), self.of_b.own());
         let own = [(OptionsOfA::SUFFIX, &of_a), (OptionsOfB::SUFFIX, &of_b)];
@@ -209,8 +209,8 @@ impl ComparisonArgs {
     /// The filters as functions of the bits that count, by default these; equal for syscalls that are not compared.
     pub(crate) fn functions(
         &self,
-        a: &Stack,
-        b: &Stack,
+        a: &SourceStack,
+        b: &SourceStack,
         arguments: Arguments,
     ) -> Result<Functions> {
         let arguments = match self.arguments {
@@ -233,10 +233,10 @@ impl ComparisonArgs {
 
     /// The filter that was read for some ABIs only (--arch), these ABIs, and the other filter, a program, which covers
     /// what its instructions do.
-    fn narrowed<'s>(&self, filters: [&'s Stack; 2]) -> Option<Narrowed<'s>> {
+    fn narrowed<'s>(&self, filters: [&'s SourceStack; 2]) -> Option<Narrowed<'s>> {
         let given = [self.of_a.own(), self.of_b.own()]
             .map(|own| if own.arch.is_empty() { self.reading.arch.clone() } else { own.arch });
-        let is_profile = filters.map(|stack| stack.filters.iter().all(Filter::is_profile));
+        let is_profile = filters.map(|stack| stack.filters.iter().all(SourceFilter::is_profile));
         let [a, b] = filters;
         let [of_a, of_b] = given;
         match is_profile {
@@ -254,7 +254,7 @@ impl ComparisonArgs {
     /// status.
     pub(crate) fn print(
         &self,
-        filters: [&Stack; 2],
+        filters: [&SourceStack; 2],
         functions: &Functions,
         (none_key, is_none): (&'static str, bool),
         (key, all): (&'static str, Vec<Difference>),
@@ -322,9 +322,9 @@ pub(crate) struct Remarks {
 
 /// A filter that was read for some ABIs only, and a program, which may cover others.
 struct Narrowed<'s> {
-    narrow: &'s Stack,
+    narrow: &'s SourceStack,
     arches: Vec<Arch>,
-    other: &'s Stack,
+    other: &'s SourceStack,
 }
 
 impl Narrowed<'_> {
@@ -369,7 +369,7 @@ fn header(name: &str, own: &SourceOptions) -> String {
 }
 
 /// The architectures that one of the filters supports.
-fn arches_of(a: &Stack, b: &Stack) -> Vec<Arch> {
+fn arches_of(a: &SourceStack, b: &SourceStack) -> Vec<Arch> {
     let mut arches = a.arches();
     for arch in b.arches() {
         if !arches.contains(&arch) {

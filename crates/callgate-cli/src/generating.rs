@@ -11,7 +11,7 @@ use crate::advice;
 use crate::emit::{EmitOptions, Generated};
 use crate::options::{CompileOptions, PROMPT, SourceOptions};
 use crate::report::{self, Failure, Result};
-use crate::source::{AnyFilter, Combination, Filter, Source};
+use crate::source::{AnyFilter, Combination, Source, SourceFilter};
 
 /// How a program is written, how sources are read, and how they are compiled.
 #[derive(Debug, clap::Args)]
@@ -28,7 +28,7 @@ pub(crate) struct GeneratingOptions {
 
 impl GeneratingOptions {
     /// Reads a source as one filter. Prints warnings.
-    pub(crate) fn read(&self, source: &OsStr) -> Result<Filter> {
+    pub(crate) fn read(&self, source: &OsStr) -> Result<SourceFilter> {
         Source::parse(source)?.read_to_compile(&self.reading.for_kernel())
     }
 
@@ -47,7 +47,7 @@ impl GeneratingOptions {
     }
 
     /// Reads the filters of all sources, the oldest first. Prints warnings.
-    pub(crate) fn read_all(&self, sources: &[OsString]) -> Result<Vec<Filter>> {
+    pub(crate) fn read_all(&self, sources: &[OsString]) -> Result<Vec<SourceFilter>> {
         Source::read_all(&parse(sources)?, &self.reading.for_kernel())
     }
 

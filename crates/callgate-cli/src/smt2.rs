@@ -44,8 +44,8 @@ impl Smt2Option {
 }
 
 /// Filters on top of each other as a side of a comparison.
-pub(crate) fn side<'a>(name: &'a str, filters: &'a [source::Filter]) -> Side<'a> {
-    let filter = |filter: &'a source::Filter| match &filter.content {
+pub(crate) fn side<'a>(name: &'a str, filters: &'a [source::SourceFilter]) -> Side<'a> {
+    let filter = |filter: &'a source::SourceFilter| match &filter.content {
         FilterContent::Policy(policy) => Filter::Policy(policy),
         FilterContent::Program(program, _) => Filter::Program(program),
     };

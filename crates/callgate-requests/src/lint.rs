@@ -5,7 +5,7 @@ use callgate::{Arch, ErrorKind};
 use callgate_bpf::diagnostic::Diagnostic;
 
 use crate::json::Json;
-use crate::source::{Message, Messages, SourceContent, SourceText, Stack, read};
+use crate::source::{Message, Messages, SourceContent, SourceStack, SourceText, read};
 use crate::syscall;
 
 /// Which findings count.
@@ -66,7 +66,7 @@ impl Report {
     /// As [`lint::lint`].
     pub fn of_stack(
         source: &SourceText,
-        stack: &Stack,
+        stack: &SourceStack,
         warnings_of_reader: &[Message],
         choice: &Choice,
     ) -> Result<Report, Messages> {
@@ -200,7 +200,7 @@ pub(crate) fn run(source: &SourceText, choice: &Choice) -> Result<Json, Messages
     let mut source = source.clone();
     source.reading.statements = true;
     let mut warnings = Messages::new();
-    let stack: Stack = read(&source, &mut warnings)?;
+    let stack: SourceStack = read(&source, &mut warnings)?;
     stack.check_values()?;
     Report::of_stack(&source, &stack, &warnings, choice).map(|report| report.json())
 }

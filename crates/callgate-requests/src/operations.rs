@@ -19,8 +19,8 @@ use crate::json::Json;
 use crate::recording::recording;
 use crate::request::{Call, Compiling, Operation, Request};
 use crate::source::{
-    Filter, FilterContent as Content, Message, Messages, PROMPT, SourceText, Stack, read,
-    socket_filter,
+    FilterContent as Content, Message, Messages, PROMPT, SourceFilter, SourceStack, SourceText,
+    read, socket_filter,
 };
 use crate::template::variables_json;
 use crate::{lint, syscall};
@@ -100,7 +100,7 @@ pub(crate) fn options(
 }
 
 pub(crate) fn compiled(
-    stack: &Stack,
+    stack: &SourceStack,
     source: &SourceText,
     compiling: &Compiling,
     warnings: &mut Messages,
@@ -146,9 +146,9 @@ pub(crate) fn templated(
     source: &SourceText,
     compiling: &Compiling,
     warnings: &mut Messages,
-) -> Result<(Stack, CompiledTemplate), Messages> {
+) -> Result<(SourceStack, CompiledTemplate), Messages> {
     let stack = read(source, warnings)?;
-    let [filter @ Filter { name, content: Content::Policy(policy), arches, weights, .. }] =
+    let [filter @ SourceFilter { name, content: Content::Policy(policy), arches, weights, .. }] =
         stack.filters.as_slice()
     else {
         return Err(failed(&stack.name, "only a single policy has variables", "compile it"));
@@ -182,12 +182,12 @@ pub(crate) fn merged(
     sources: &[SourceText],
     compiling: &Compiling,
     warnings: &mut Messages,
-) -> Result<(Stack, Merged), Messages> {
+) -> Result<(SourceStack, Merged), Messages> {
     let mut filters = Vec::new();
     for source in sources {
         filters.extend(read(source, warnings)?.filters);
     }
-    let stack = Stack::of_filters(filters);
+    let stack = SourceStack::of_filters(filters);
     let strict = sources.iter().any(|source| source.reading.strict);
     let options = options(compiling, &stack.arches(), None, strict, warnings)?;
     let merged = stack.merge(&Options { budget: PROMPT, ..options })?;
@@ -200,8 +200,15 @@ fn optimize(
     warnings: &mut Messages,
 ) -> Result<Json, Messages> {
     let stack = read(source, warnings)?;
-    let [filter @ Filter { name, content: Content::Program(program, endian), arches, flags, .. }] =
-        stack.filters.as_slice()
+    let [
+        filter @ SourceFilter {
+            name,
+            content: Content::Program(program, endian),
+            arches,
+            flags,
+            ..
+        },
+    ] = stack.filters.as_slice()
     else {
         let help = "compile it, which also optimizes";
         return Err(failed(&stack.name, "this is a profile, not a BPF program", help));
@@ -314,7 +321,7 @@ fn simulate(
     let arch = call.arch_among(&stack.arches(), machine);
     let data = call.data(arch).map_err(|error| vec![Message::of_request(error)])?;
     let program: LongProgram = match stack.filters.as_slice() {
-        [Filter { content: Content::Program(program, _), .. }] => program.clone(),
+        [SourceFilter { content: Content::Program(program, _), .. }] => program.clone(),
         _ => compiled(&stack, source, compiling, warnings)?.program.into(),
     };
     let run = program.run(&data, stack.endian());

@@ -6,7 +6,7 @@ use callgate_core::template::Template;
 
 use crate::operations::{compiled, merged, templated};
 use crate::request::Compiling;
-use crate::source::{Messages, SourceText, Stack, read};
+use crate::source::{Messages, SourceStack, SourceText, read};
 
 /// A program, or a template, with what its source says about it.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct Made<P> {
 }
 
 impl<P> Made<P> {
-    fn of(stack: &Stack, program: P) -> Made<P> {
+    fn of(stack: &SourceStack, program: P) -> Made<P> {
         let (arches, endian, flags) = (stack.arches(), stack.endian(), stack.flags());
         Made { program, arches, endian, flags }
     }

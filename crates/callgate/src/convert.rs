@@ -19,7 +19,7 @@
 //! ```
 
 pub use callgate_formats::convert::{
-    ConvertError, ConvertOptions, Converted, Example, Loss, Source, convert_diagram,
+    ConvertError, ConvertOptions, Converted, Example, Loss, Original, convert_diagram,
 };
 
 pub use crate::list_form::{ListForm, UNNAMED};
@@ -33,13 +33,13 @@ impl Description<'_> {
     ///
     /// # Errors
     /// If the filter is too complex.
-    pub fn to_convert(&self, store: &mut Store) -> Result<Source> {
+    pub fn to_convert(&self, store: &mut Store) -> Result<Original> {
         let applied = self.diagram(store)?;
         let own = match self.profile.and_then(|profile| profile.own_policy()) {
             Some(policy) => compile::diagram(store, &policy)?,
             None => applied,
         };
-        Ok(Source { applied, own })
+        Ok(Original { applied, own })
     }
 }
 

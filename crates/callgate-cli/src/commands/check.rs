@@ -20,7 +20,7 @@ use crate::outcome::colored;
 use crate::output::{self, wrap};
 use crate::recordings::{self, NamedRecording, RecordingOptions};
 use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Combine, Source, Stack};
+use crate::source::{BUILT_IN, Combine, Source, SourceStack};
 use crate::text::{counted, grouped, printable};
 use callgate_requests::explanation::verdict_json;
 use callgate_requests::json::Json;
@@ -155,7 +155,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
 }
 
 /// Warns about caveats, and about architectures that the filter is not for.
-pub(crate) fn warn_about(named: &[NamedRecording], recording: &Recording, filter: &Stack) {
+pub(crate) fn warn_about(named: &[NamedRecording], recording: &Recording, filter: &SourceStack) {
     for NamedRecording { name, recording } in named {
         for caveat in recording.caveats() {
             let help = match caveat.effect {
@@ -175,7 +175,7 @@ pub(crate) fn warn_about(named: &[NamedRecording], recording: &Recording, filter
 }
 
 /// Warns about architectures that the filter is not for.
-pub(crate) fn warn_about_arches(recording: &Recording, filter: &Stack) {
+pub(crate) fn warn_about_arches(recording: &Recording, filter: &SourceStack) {
     let arches = filter.arches();
     let mut others: Vec<Arch> = recording.syscalls().map(|(call, _)| call.arch).collect();
     others.retain(|arch| !arches.contains(arch));

@@ -12,7 +12,7 @@ use crate::generating::GeneratingOptions;
 use crate::options::ArchParser;
 use crate::report::{self, Failure, Result};
 use crate::smt2::{Smt2Option, side};
-use crate::source::{BUILT_IN, Compile, Filter};
+use crate::source::{BUILT_IN, Compile, SourceFilter};
 use crate::stopwatch::Stopwatch;
 
 /// Compile a filter into a BPF program and prove that both are equivalent
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
 }
 
 /// Compiles a policy with variables.
-fn run_with_variables(filter: &Filter, args: &CompileArgs) -> Result<u8> {
+fn run_with_variables(filter: &SourceFilter, args: &CompileArgs) -> Result<u8> {
     let mut stopwatch = Stopwatch::start();
     let compiled = filter.compile_template(&args.generating.compiling, &mut stopwatch)?;
     let source = side(&filter.name, std::slice::from_ref(filter));

@@ -18,7 +18,7 @@ use crate::advice;
 use crate::options::{Format, PROMPT, SourceOptions};
 use crate::output;
 use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Source, Stack};
+use crate::source::{BUILT_IN, Source, SourceStack};
 use callgate_formats::diagnostics::quote::shorten;
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
@@ -171,7 +171,12 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
 }
 
 /// Says what a list of the other form does with numbers without a name.
-fn warn_about_numbers(stack: &Stack, store: &Store, [before, after]: [Func; 2], is_exact: bool) {
+fn warn_about_numbers(
+    stack: &SourceStack,
+    store: &Store,
+    [before, after]: [Func; 2],
+    is_exact: bool,
+) {
     let start = stack.arches().first().map_or_else(SeccompData::default, |arch| SeccompData {
         arch: arch.token(),
         nr: arch.first_number() + UNNAMED,
@@ -229,7 +234,12 @@ fn name(args: &ConvertArgs, to: LanguageId) -> Result<Option<String>> {
 }
 
 /// Reports why there is no policy.
-fn refuse(stack: &Stack, error: &ConvertError, args: &ConvertArgs, to: LanguageId) -> Result<u8> {
+fn refuse(
+    stack: &SourceStack,
+    error: &ConvertError,
+    args: &ConvertArgs,
+    to: LanguageId,
+) -> Result<u8> {
     if error.losses().is_empty() {
         return Err(Failure::about(&stack.name, error.to_string())
             .help(advice::help_or(error.advice(), error.help())));

@@ -7,7 +7,7 @@ use clap::ValueHint;
 use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
 use crate::report::{self, Result};
-use crate::source::Stack;
+use crate::source::SourceStack;
 use crate::stopwatch::Stopwatch;
 use callgate_bpf::FilterFlags;
 use callgate_requests::json::Json;
@@ -44,7 +44,7 @@ pub(crate) struct MergeArgs {
 }
 
 pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
-    let stack = Stack::of_filters(args.generating.read_all(&args.sources)?);
+    let stack = SourceStack::of_filters(args.generating.read_all(&args.sources)?);
     let (filters, arches) = (&stack.filters, stack.arches());
     let options = args.generating.compiler(&arches)?;
     let mut stopwatch = Stopwatch::start();

@@ -12,7 +12,7 @@ use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
 use crate::report::{self, Failure, Result};
 use crate::socket_filters;
-use crate::source::{AnyFilter, Filter, FilterContent};
+use crate::source::{AnyFilter, FilterContent, SourceFilter};
 use crate::stopwatch::Stopwatch;
 use callgate_requests::json::Json;
 
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
     })
 }
 
-fn figures(optimized: &Optimized, stopwatch: &Stopwatch, filter: &Filter) -> Figures {
+fn figures(optimized: &Optimized, stopwatch: &Stopwatch, filter: &SourceFilter) -> Figures {
     let (before, after) = (&optimized.before, &optimized.after);
     let change = |before: String, after: String| match &optimized.outcome {
         Ok(_) => format!("{before} -> {after}"),
@@ -150,7 +150,7 @@ fn figures(optimized: &Optimized, stopwatch: &Stopwatch, filter: &Filter) -> Fig
 }
 
 /// The lengths of the filter as an allowlist and as a denylist; `None` if it is too complex to be analysed.
-fn list_lengths(filter: &Filter) -> Option<String> {
+fn list_lengths(filter: &SourceFilter) -> Option<String> {
     let mut store = Store::default();
     let func = filter.diagram(&mut store).ok()?;
     let arches: Vec<_> = filter.arches.iter().copied().take(1).collect();

@@ -7,7 +7,7 @@ use callgate_formats::statements::{Site, Statement};
 use callgate_requests::explanation::verdict_json;
 use callgate_requests::json::Json;
 
-use crate::source::Stack;
+use crate::source::SourceStack;
 use crate::text::printable;
 
 /// The rules of the filters of a source.
@@ -24,7 +24,7 @@ fn place(filter: &str, site: &Site) -> String {
 }
 
 impl<'s> RulePlaces<'s> {
-    pub(crate) fn of(stack: &'s Stack) -> RulePlaces<'s> {
+    pub(crate) fn of(stack: &'s SourceStack) -> RulePlaces<'s> {
         let mut places = RulePlaces { rules: BTreeMap::new(), defaults: Vec::new() };
         for filter in &stack.filters {
             let Some(statements) = filter.statements() else { continue };

@@ -12,7 +12,7 @@ use clap::ValueHint;
 
 use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Compile, Filter, KernelProgram, Source};
+use crate::source::{BUILT_IN, Compile, KernelProgram, Source, SourceFilter};
 use crate::{hints, signals};
 
 /// Run a command under a filter
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
 }
 
 /// The flags of the source, without those that need a listener; warns about these.
-fn flags(filter: &Filter) -> FilterFlags {
+fn flags(filter: &SourceFilter) -> FilterFlags {
     let wanted = filter.flags;
     if wanted.contains(FilterFlags::WAIT_KILLABLE_RECV) {
         report::warn_about(
@@ -86,7 +86,7 @@ fn flags(filter: &Filter) -> FilterFlags {
 
 /// Checks before anything is installed that the filter permits an `execve`. Warns if the command cannot end or will not
 /// work as usual.
-fn check_that_a_command_can_run(filter: &Filter, program: &Program) -> Result<()> {
+fn check_that_a_command_can_run(filter: &SourceFilter, program: &Program) -> Result<()> {
     let arch = native_arch()?;
     if arch.endian() != filter.endian() {
         return Err(Failure::about(

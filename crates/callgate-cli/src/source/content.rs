@@ -3,7 +3,7 @@
 use callgate_formats::languages::LanguageId;
 use callgate_formats::systemd::SystemdVersion;
 use callgate_requests::source::{
-    AnyFilter, NamedText, SourceContent, SourceFormat, SourceText, Stack, Texts,
+    AnyFilter, NamedText, SourceContent, SourceFormat, SourceStack, SourceText, Texts,
 };
 
 use super::filter::WORDING;
@@ -60,13 +60,13 @@ impl Loaded {
     }
 
     /// Reads the filters. Prints warnings.
-    pub(super) fn read(&self, options: &SourceOptions) -> Result<Stack> {
+    pub(super) fn read(&self, options: &SourceOptions) -> Result<SourceStack> {
         let text = self.text(options)?;
         FilesOnDisk::of(self.place.as_ref(), options).read(&text).map(|stack| self.named(stack))
     }
 
     /// The filters with the name of the part of the file.
-    fn named(&self, mut stack: Stack) -> Stack {
+    fn named(&self, mut stack: SourceStack) -> SourceStack {
         if let (Some(part), SourceContent::File(_)) = (&self.part, &self.content) {
             stack.name = format!("{}#{part}", self.name);
             if let [only] = stack.filters.as_mut_slice() {

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use callgate::sets::Operation;
-use callgate_requests::source::{Combination, Expression, Filter, Terms, is_expression};
+use callgate_requests::source::{Combination, Expression, SourceFilter, Terms, is_expression};
 
 use super::filter::WORDING;
 use crate::report::{self, Failure, Result};
@@ -45,12 +45,12 @@ pub(super) fn of_operands<S>(
 /// Reads the sources and combines them.
 pub(super) fn combine<S>(
     expression: &Expression<S>,
-    read: impl Fn(&S) -> Result<Filter>,
+    read: impl Fn(&S) -> Result<SourceFilter>,
 ) -> Result<Combination> {
     expression.combine(WORDING, &mut |source| read(source))
 }
 
 /// The combination as a program, with the flags and the weights of the first filter. Prints warnings.
-pub(super) fn to_filter(combination: Combination) -> Result<Filter> {
+pub(super) fn to_filter(combination: Combination) -> Result<SourceFilter> {
     Ok(report::warning(|warnings| combination.into_filter(warnings))?)
 }

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use callgate::Proved;
 use callgate::compile::{self, CompileError, Compiled, CompiledTemplate};
 use callgate_core::{LongProgram, Program};
-use callgate_requests::source::{Filter, Kinds, Message, Wording, arches_in, violations};
+use callgate_requests::source::{Kinds, Message, SourceFilter, Wording, arches_in, violations};
 
 use super::format::in_android;
 use super::place::Place;
@@ -52,13 +52,13 @@ pub(super) fn program_filter(
     name: String,
     program: LongProgram,
     options: &SourceOptions,
-) -> Result<Filter> {
+) -> Result<SourceFilter> {
     let arches = [&options.arch, &arches_in(&program, NATIVE_ENDIAN)];
     let arches = match arches.into_iter().find(|arches| !arches.is_empty()) {
         Some(arches) => arches.clone(),
         None => vec![options.machine()?],
     };
-    let filter = Filter::of_program(name, program, NATIVE_ENDIAN, arches);
+    let filter = SourceFilter::of_program(name, program, NATIVE_ENDIAN, arches);
     Ok(filter.of_caller(WORDING, options.strict))
 }
 
@@ -94,7 +94,7 @@ impl From<KernelProgram> for Program {
 /// Compiles filters with the options of the command.
 pub(crate) trait Compile {
     /// The filter.
-    fn filter(&self) -> &Filter;
+    fn filter(&self) -> &SourceFilter;
 
     /// The program for the kernel; a policy is compiled. Warns about options that do not affect a program.
     fn kernel_program(&self, options: &CompileOptions) -> Result<KernelProgram> {
@@ -166,13 +166,13 @@ pub(crate) trait Compile {
     }
 }
 
-impl Compile for Filter {
-    fn filter(&self) -> &Filter {
+impl Compile for SourceFilter {
+    fn filter(&self) -> &SourceFilter {
         self
     }
 }
 
-fn warn_about_compiling(filter: &Filter, options: &CompileOptions) {
+fn warn_about_compiling(filter: &SourceFilter, options: &CompileOptions) {
     if filter.given_program().is_some() {
         options.warn_about_given(
             &filter.name,
@@ -184,7 +184,7 @@ fn warn_about_compiling(filter: &Filter, options: &CompileOptions) {
 
 /// Warns about options that affect none of these filters, and about programs for other architectures.
 pub(super) fn warn_about_options<'a>(
-    filters: impl IntoIterator<Item = &'a Filter> + Clone,
+    filters: impl IntoIterator<Item = &'a SourceFilter> + Clone,
     options: &SourceOptions,
 ) {
     if options.warns_later {

@@ -2,7 +2,9 @@
 
 use callgate_formats::languages::LanguageId;
 use callgate_formats::systemd;
-use callgate_requests::source::{BUILT_IN, NamedText, SourceContent, SourceFormat, Stack, Texts};
+use callgate_requests::source::{
+    BUILT_IN, NamedText, SourceContent, SourceFormat, SourceStack, Texts,
+};
 
 use super::content::Loaded;
 use super::named::{Source, SourceKind, checked, read_detectable};
@@ -77,7 +79,7 @@ fn detectable(place: &Place) -> Result<Loaded> {
 
 impl LoadedSource {
     /// Reads the filters. Prints warnings.
-    pub(crate) fn read(&self, options: &SourceOptions) -> Result<Stack> {
+    pub(crate) fn read(&self, options: &SourceOptions) -> Result<SourceStack> {
         match &self.loaded {
             None => self.source.read(options),
             Some(loaded) => {

@@ -4,7 +4,7 @@ use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_formats::kafel::Included;
 use callgate_formats::languages::{Files, ReadingOption};
-use callgate_requests::source::{AnyFilter, Loader, SourceText, Stack, read_any, read_with};
+use callgate_requests::source::{AnyFilter, Loader, SourceStack, SourceText, read_any, read_with};
 
 use super::base::base;
 use super::included::include;
@@ -28,7 +28,7 @@ impl<'a> FilesOnDisk<'a> {
     }
 
     /// Reads filters. Prints warnings.
-    pub(super) fn read(&mut self, source: &SourceText) -> Result<Stack> {
+    pub(super) fn read(&mut self, source: &SourceText) -> Result<SourceStack> {
         Ok(report::warning(|warnings| read_with(source, self, warnings))?)
     }
 

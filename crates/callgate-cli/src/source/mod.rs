@@ -46,7 +46,7 @@ mod tree;
 mod unit;
 
 pub(crate) use callgate_requests::source::{
-    BUILT_IN, Combination, Filter, FilterContent, SocketFilter, Stack,
+    BUILT_IN, Combination, FilterContent, SocketFilter, SourceFilter, SourceStack,
 };
 pub(crate) use filter::{Compile, KernelProgram, failed};
 pub(crate) use loaded::{LoadedSource, Text};

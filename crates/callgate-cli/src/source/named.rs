@@ -9,7 +9,7 @@ use callgate_bpf::suggest::nearest;
 use callgate_bpf::syscalls;
 use callgate_formats::languages::LanguageId;
 use callgate_requests::source::{
-    BUILT_IN, Combination, Expression, Filter, Kinds, SourceFormat, Stack,
+    BUILT_IN, Combination, Expression, Kinds, SourceFilter, SourceFormat, SourceStack,
 };
 
 use super::expression::{combine, detect, of_operands, to_filter};
@@ -109,12 +109,12 @@ impl Source {
     }
 
     /// Reads the filters to show what they do: a process without filters allows everything. Prints warnings.
-    pub(crate) fn read(&self, options: &SourceOptions) -> Result<Stack> {
+    pub(crate) fn read(&self, options: &SourceOptions) -> Result<SourceStack> {
         Ok(checked(self.read_or_unrestricted(options)?, options))
     }
 
     /// Reads the filters to show what they do. Warns about the sources, but not about options.
-    pub(super) fn read_or_unrestricted(&self, options: &SourceOptions) -> Result<Stack> {
+    pub(super) fn read_or_unrestricted(&self, options: &SourceOptions) -> Result<SourceStack> {
         match &self.kind {
             SourceKind::Process(process) => process.read_or_unrestricted(options),
             _ => self.read_stack(options),
@@ -127,7 +127,7 @@ impl Source {
         &self,
         options: &SourceOptions,
         target: LanguageId,
-    ) -> Result<Stack> {
+    ) -> Result<SourceStack> {
         // A combination is made of what the profiles mean without the rules that a runtime adds.
         let stack = match &self.kind {
             SourceKind::Combined(_) => self.read_stack(&options.without_runtime_rules())?,
@@ -139,7 +139,7 @@ impl Source {
 
     /// Reads a filter to compile it; merges a stack into one program. A process without filters
     /// is an error. Prints warnings.
-    pub(crate) fn read_to_compile(&self, options: &SourceOptions) -> Result<Filter> {
+    pub(crate) fn read_to_compile(&self, options: &SourceOptions) -> Result<SourceFilter> {
         into_filter(checked(self.read_stack(options)?, options))
     }
 
@@ -149,7 +149,7 @@ impl Source {
         [a, b]: [&Source; 2],
         options: &SourceOptions,
         own: [(&'static str, &SourceOptions); 2],
-    ) -> Result<(Stack, Stack)> {
+    ) -> Result<(SourceStack, SourceStack)> {
         Source::check_inputs(a, b)?;
         let read = |source: &Source, (suffix, own): (&'static str, &SourceOptions)| {
             source.read_or_unrestricted(&own.or(suffix, options))
@@ -170,10 +170,10 @@ impl Source {
 
     /// Checks two sources as [`Source::read_both`] after it read them.
     pub(crate) fn check_both(
-        (a, b): (Stack, Stack),
+        (a, b): (SourceStack, SourceStack),
         options: &SourceOptions,
         own: [(&'static str, &SourceOptions); 2],
-    ) -> Result<(Stack, Stack)> {
+    ) -> Result<(SourceStack, SourceStack)> {
         warn_about_options(a.filters.iter().chain(&b.filters), options);
         for (stack, (suffix, own)) in [&a, &b].into_iter().zip(own) {
             own.warn_about_unused(suffix, Kinds::of(&stack.filters));
@@ -201,21 +201,27 @@ impl Source {
     }
 
     /// Reads sources, each as a stack. Prints warnings.
-    pub(crate) fn read_each(sources: &[Source], options: &SourceOptions) -> Result<Vec<Stack>> {
-        let stacks: Vec<Stack> =
+    pub(crate) fn read_each(
+        sources: &[Source],
+        options: &SourceOptions,
+    ) -> Result<Vec<SourceStack>> {
+        let stacks: Vec<SourceStack> =
             sources.iter().map(|source| source.read_stack(options)).collect::<Result<_>>()?;
         Source::check_each(&stacks, options);
         Ok(stacks)
     }
 
     /// Warns about options as [`Source::read_each`] after it read these sources.
-    pub(crate) fn check_each(stacks: &[Stack], options: &SourceOptions) {
+    pub(crate) fn check_each(stacks: &[SourceStack], options: &SourceOptions) {
         let filters = stacks.iter().flat_map(|stack| &stack.filters);
         warn_about_options(filters, options);
     }
 
     /// Like [`Source::read_each`], with all stacks concatenated.
-    pub(crate) fn read_all(sources: &[Source], options: &SourceOptions) -> Result<Vec<Filter>> {
+    pub(crate) fn read_all(
+        sources: &[Source],
+        options: &SourceOptions,
+    ) -> Result<Vec<SourceFilter>> {
         let stacks = Source::read_each(sources, options)?;
         Ok(stacks.into_iter().flat_map(|stack| stack.filters).collect())
     }
@@ -237,13 +243,13 @@ impl Source {
     }
 
     /// Reads the filters; a process without filters is an error. Warns about the sources, but not about options.
-    pub(super) fn read_stack(&self, options: &SourceOptions) -> Result<Stack> {
+    pub(super) fn read_stack(&self, options: &SourceOptions) -> Result<SourceStack> {
         self.check_place(options)?;
         match &self.kind {
             SourceKind::Process(process) => process.read(options),
             SourceKind::Combined(expression) => {
                 let filter = |source: &Source| into_filter(source.read_stack(options)?);
-                to_filter(combine(expression, filter)?).map(Stack::of)
+                to_filter(combine(expression, filter)?).map(SourceStack::of)
             }
             _ => match self.content()? {
                 Some(loaded) => loaded.read(options),
@@ -254,7 +260,7 @@ impl Source {
 }
 
 /// A stack that was read with these options. Prints warnings about them.
-pub(super) fn checked(stack: Stack, options: &SourceOptions) -> Stack {
+pub(super) fn checked(stack: SourceStack, options: &SourceOptions) -> SourceStack {
     warn_about_options(&stack.filters, options);
     stack
 }

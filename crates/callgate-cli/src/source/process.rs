@@ -5,7 +5,7 @@ use callgate_bpf::FilterFlags;
 use callgate_core::{Insn, Op, Program};
 use callgate_formats::abis;
 use callgate_linux::Dump;
-use callgate_requests::source::{Filter, Stack};
+use callgate_requests::source::{SourceFilter, SourceStack};
 
 use super::filter::WORDING;
 use super::filter::program_filter;
@@ -41,7 +41,7 @@ impl ProcessSource {
     }
 
     /// Dumps its filters, or one of them. It is an error if there is none.
-    pub(super) fn read(&self, options: &SourceOptions) -> Result<Stack> {
+    pub(super) fn read(&self, options: &SourceOptions) -> Result<SourceStack> {
         self.read_if_any(options)?.ok_or_else(|| {
             Failure::about(self.name(), NO_FILTER)
                 .help("filters belong to threads; pid:N is the main thread of process N, or any other thread")
@@ -49,7 +49,7 @@ impl ProcessSource {
     }
 
     /// Like [`Self::read`], but a thread without filters has a filter that allows everything, with a warning.
-    pub(super) fn read_or_unrestricted(&self, options: &SourceOptions) -> Result<Stack> {
+    pub(super) fn read_or_unrestricted(&self, options: &SourceOptions) -> Result<SourceStack> {
         if self.filter.is_some() {
             return self.read(options);
         }
@@ -67,12 +67,12 @@ impl ProcessSource {
         };
         let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)])
             .map_err(|error| Failure::about(self.name(), error.to_string()))?;
-        let filter = Filter::of_program(self.name(), program.into(), NATIVE_ENDIAN, arches);
-        Ok(Stack::of(filter.of_caller(WORDING, options.strict)))
+        let filter = SourceFilter::of_program(self.name(), program.into(), NATIVE_ENDIAN, arches);
+        Ok(SourceStack::of(filter.of_caller(WORDING, options.strict)))
     }
 
     /// Its filters, or one of them; `None` if the thread has none, and all are asked for.
-    fn read_if_any(&self, options: &SourceOptions) -> Result<Option<Stack>> {
+    fn read_if_any(&self, options: &SourceOptions) -> Result<Option<SourceStack>> {
         if options.of_program()? != NATIVE_ENDIAN {
             return Err(Failure::about(
                 self.name(),
@@ -86,7 +86,7 @@ impl ProcessSource {
             return Ok(None);
         }
         let Some(at) = self.filter else { return Ok(Some(stack)) };
-        let filter = stack.filters.into_iter().nth(at).map(Stack::of);
+        let filter = stack.filters.into_iter().nth(at).map(SourceStack::of);
         filter.map(Some).ok_or_else(|| {
             Failure::about(
                 self.name(),
@@ -116,7 +116,7 @@ pub(crate) fn dump(pid: u32, name: &str) -> Result<Dump> {
 }
 
 /// The filters of a process as a stack.
-pub(crate) fn stack_of(pid: u32, dump: &Dump, options: &SourceOptions) -> Result<Stack> {
+pub(crate) fn stack_of(pid: u32, dump: &Dump, options: &SourceOptions) -> Result<SourceStack> {
     let filters = dump.filters.iter().enumerate().map(|(at, installed)| {
         let (name, program) = (format!("pid:{pid}/{at}"), installed.program.clone());
         let mut filter = program_filter(name, program.into(), options)?;
@@ -124,5 +124,5 @@ pub(crate) fn stack_of(pid: u32, dump: &Dump, options: &SourceOptions) -> Result
         filter.flags = if log { FilterFlags::LOG } else { FilterFlags::NONE };
         Ok(filter)
     });
-    Ok(Stack { name: format!("pid:{pid}"), filters: filters.collect::<Result<_>>()? })
+    Ok(SourceStack { name: format!("pid:{pid}"), filters: filters.collect::<Result<_>>()? })
 }

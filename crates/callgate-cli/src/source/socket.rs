@@ -10,7 +10,9 @@
 //!
 //! Any other program is a seccomp filter.
 
-use callgate_requests::source::{self, Filter, Kinds, SocketFilter, Stack, not_of_packets};
+use callgate_requests::source::{
+    self, Kinds, SocketFilter, SourceFilter, SourceStack, not_of_packets,
+};
 
 use super::content::Loaded;
 use super::filter::warn_about_options;
@@ -22,13 +24,13 @@ use crate::report::{Failure, Result};
 
 /// A seccomp filter or a socket filter.
 pub(crate) enum AnyFilter {
-    Syscalls(Box<Filter>),
+    Syscalls(Box<SourceFilter>),
     Packets(SocketFilter),
 }
 
 /// Two sources of one kind.
 pub(crate) enum AnyBoth {
-    Syscalls(Box<(Stack, Stack)>),
+    Syscalls(Box<(SourceStack, SourceStack)>),
     Packets(Box<(SocketFilter, SocketFilter)>),
 }
 
@@ -62,7 +64,7 @@ impl AnySource<'_> {
     }
 
     /// Reads a program that could be of either kind, and was read as a seccomp filter, as a socket filter.
-    fn packets(&self, options: &SourceOptions, stack: &Stack) -> Result<SocketFilter> {
+    fn packets(&self, options: &SourceOptions, stack: &SourceStack) -> Result<SocketFilter> {
         let is_program = matches!(&stack.filters[..], [only] if only.given_program().is_some());
         match is_program.then(|| self.read(options, true)).transpose()? {
             Some(source::AnyFilter::Packets(filter)) => Ok(filter),
@@ -143,7 +145,7 @@ impl Source {
     fn any_stack(
         &self,
         options: &SourceOptions,
-        others: impl FnOnce(&Source, &SourceOptions) -> Result<Stack>,
+        others: impl FnOnce(&Source, &SourceOptions) -> Result<SourceStack>,
     ) -> Result<source::AnyFilter> {
         self.check_place(options)?;
         let any = match self.content_for(false)? {

@@ -2,7 +2,7 @@
 
 use callgate_bpf::FilterFlags;
 use callgate_core::diagram::{Func, Store};
-use callgate_requests::source::{Filter, Stack};
+use callgate_requests::source::{SourceFilter, SourceStack};
 
 use crate::report::{self, Result};
 
@@ -12,14 +12,14 @@ pub(crate) trait Combine {
     fn diagram(&self, store: &mut Store) -> Result<Func>;
 }
 
-impl Combine for Stack {
+impl Combine for SourceStack {
     fn diagram(&self, store: &mut Store) -> Result<Func> {
         Ok(report::warning(|warnings| self.combined_diagram(store, warnings))?)
     }
 }
 
 /// The single filter, or the program to which the filters merge. Warns about flags, which are not part of a program.
-pub(super) fn into_filter(stack: Stack) -> Result<Filter> {
+pub(super) fn into_filter(stack: SourceStack) -> Result<SourceFilter> {
     let only = stack.filters.len() == 1;
     let filter = stack.into_filter()?;
     let is_installed = !only || filter.given_program().is_some();

@@ -33,7 +33,7 @@ pub struct Converted {
 /// If the target cannot express the filter, if the filter is too complex, or because of a defect in this crate.
 pub fn convert_diagram(
     store: &mut Store,
-    source: impl Into<Source>,
+    source: impl Into<Original>,
     options: &ConvertOptions,
 ) -> Result<Converted> {
     let source = source.into();
@@ -272,8 +272,8 @@ struct Attempt {
 
 /// The attempts, the best first. The policy that loses least is written, and of these the one about whose runtime least is to
 /// be known.
-fn attempts(source: Source, options: &ConvertOptions) -> Vec<Attempt> {
-    let Source { applied, own } = source;
+fn attempts(source: Original, options: &ConvertOptions) -> Vec<Attempt> {
+    let Original { applied, own } = source;
     let has_rules = applied != own;
     if let Some(enosys_above) = options.enosys_above {
         return vec![Attempt { func: applied, enosys_above, applied: None }];
@@ -308,7 +308,7 @@ const MISSING: &str = "runc makes numbers above the largest one that a profile n
 fn runtime_notes(
     store: &mut Store,
     (text, written): (&str, Func),
-    (source, attempt): (Source, Attempt),
+    (source, attempt): (Original, Attempt),
     options: &ConvertOptions,
     arches: &[Arch],
 ) -> Result<Vec<Loss>> {
@@ -378,16 +378,16 @@ fn note(notes: &mut Losses, why: &str, found: &[([Verdict; 3], SeccompData)], ar
 
 /// A filter that is converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct Original {
     /// What it does where it is installed.
     pub applied: Func,
     /// What it does without the rules that a container runtime adds to a profile.
     pub own: Func,
 }
 
-impl From<Func> for Source {
+impl From<Func> for Original {
     /// A filter to which no runtime adds rules, or of which they are a part.
-    fn from(func: Func) -> Source {
-        Source { applied: func, own: func }
+    fn from(func: Func) -> Original {
+        Original { applied: func, own: func }
     }
 }

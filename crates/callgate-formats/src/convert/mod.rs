@@ -13,7 +13,7 @@
 //!
 //! runc lets numbers above the largest one that a profile names fail with ENOSYS. This rule belongs to the runtime, not to the
 //! profile, so a conversion neither writes nor loses it: the filter and the policy are compared both without it, or both with
-//! it ([`Source`]). A policy for other programs has the rule where the language can express it.
+//! it ([`Original`]). A policy for other programs has the rule where the language can express it.
 //! [`Converted::notes`] says which syscalls then get another verdict than under the runtime of the source.
 //!
 //! # Steps
@@ -68,6 +68,6 @@ pub(crate) mod named_rules;
 pub(crate) mod numbering;
 pub(crate) mod options;
 
-pub use converted::{Converted, Source, convert_diagram};
+pub use converted::{Converted, Original, convert_diagram};
 pub use error::{ConvertError, Example, Loss};
 pub use options::ConvertOptions;

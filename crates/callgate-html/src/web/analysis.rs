@@ -11,7 +11,7 @@ use callgate_core::diagram::{Func, Store};
 use callgate_formats::languages::LanguageId;
 use callgate_requests::lint::{Choice, Report};
 use callgate_requests::source::{
-    FilterContent, Message, Messages, SourceContent, SourceText, Stack, read,
+    FilterContent, Message, Messages, SourceContent, SourceStack, SourceText, read,
 };
 
 use crate::sections::{Finding, Subject};
@@ -20,7 +20,7 @@ use crate::{Markup, counted, grouped};
 /// A filter that was read, as a function, with its explanation and its program.
 pub(crate) struct Analysis<'s> {
     pub(crate) source: &'s SourceText,
-    pub(crate) stack: Stack,
+    pub(crate) stack: SourceStack,
     pub(crate) arches: Vec<Arch>,
     pub(crate) endian: Endian,
     pub(crate) store: Store,
@@ -74,7 +74,7 @@ impl<'s> Analysis<'s> {
 }
 
 /// Refuses a policy whose variables have no values: no view shows one.
-fn check_variables(stack: &Stack) -> Result<(), Messages> {
+fn check_variables(stack: &SourceStack) -> Result<(), Messages> {
     for filter in &stack.filters {
         let FilterContent::Policy(policy) = &filter.content else { continue };
         let names: Vec<&str> = policy.variables().iter().map(|variable| variable.name()).collect();
@@ -90,7 +90,7 @@ fn check_variables(stack: &Stack) -> Result<(), Messages> {
     Ok(())
 }
 
-fn own_weights(stack: &Stack) -> Option<&Weights> {
+fn own_weights(stack: &SourceStack) -> Option<&Weights> {
     match stack.filters.as_slice() {
         [only] => only.weights.as_ref(),
         _ => None,
@@ -189,7 +189,7 @@ fn counts(findings: &[Finding]) -> String {
 /// What `callgate lint` finds with notes. `warnings` are those of the reader.
 pub(crate) fn findings(
     source: &SourceText,
-    stack: &Stack,
+    stack: &SourceStack,
     warnings: &Messages,
 ) -> Result<Vec<Finding>, Messages> {
     let choice = Choice { level: Level::Note, ..Choice::default() };

@@ -7,7 +7,7 @@ use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::policy::Policy;
 use callgate_formats::ruleset::{RuleSet, sections};
 
-use super::filter::{Filter, Kinds};
+use super::filter::{Kinds, SourceFilter};
 use super::message::{Message, Messages};
 use super::stack::PROMPT;
 use super::wording::Wording;
@@ -20,7 +20,7 @@ pub struct Combination {
     name: String,
     /// The operands as they were given.
     given: Vec<String>,
-    first: Filter,
+    first: SourceFilter,
     operands: Vec<Operand>,
     arches: Vec<Arch>,
     wording: &'static Wording,
@@ -28,7 +28,7 @@ pub struct Combination {
 
 struct Operand {
     operation: Operation,
-    filter: Filter,
+    filter: SourceFilter,
     /// Whether it is a syscall, not a source.
     is_syscall: bool,
 }
@@ -36,7 +36,7 @@ struct Operand {
 /// What an operation is applied with.
 pub(super) enum Term {
     /// A filter.
-    Filter(Box<Filter>),
+    Filter(Box<SourceFilter>),
     /// All calls of a syscall on the architectures of the filters.
     Syscall(String),
 }
@@ -50,7 +50,7 @@ impl Combination {
     pub(super) fn new(
         text: &str,
         given: Vec<String>,
-        first: Filter,
+        first: SourceFilter,
         terms: Vec<(Operation, Term)>,
         wording: &'static Wording,
     ) -> Result<Combination, Messages> {
@@ -76,12 +76,12 @@ impl Combination {
     }
 
     /// The first filter, whose flags and weights the combination has.
-    pub fn first(&self) -> &Filter {
+    pub fn first(&self) -> &SourceFilter {
         &self.first
     }
 
     /// The filters of the sources.
-    pub fn filters(&self) -> impl Iterator<Item = &Filter> + Clone {
+    pub fn filters(&self) -> impl Iterator<Item = &SourceFilter> + Clone {
         let others = self.operands.iter().filter(|operand| !operand.is_syscall);
         std::iter::once(&self.first).chain(others.map(|operand| &operand.filter))
     }
@@ -143,19 +143,20 @@ impl Combination {
     ///
     /// # Errors
     /// As [`Combination::compile`].
-    pub fn into_filter(self, warnings: &mut Messages) -> Result<Filter, Messages> {
+    pub fn into_filter(self, warnings: &mut Messages) -> Result<SourceFilter, Messages> {
         let options = Options { budget: PROMPT, ..Options::default() };
         let program = self.compile(&options, &mut |_| (), warnings)?.program.into();
         let (kinds, endian) = (Kinds::of(self.filters()), self.endian());
-        let filter = Filter::made(self.name, program, endian, self.arches, kinds, self.wording);
-        let Filter { flags, weights, strict, .. } = self.first;
-        Ok(Filter { flags, weights, strict, ..filter })
+        let filter =
+            SourceFilter::made(self.name, program, endian, self.arches, kinds, self.wording);
+        let SourceFilter { flags, weights, strict, .. } = self.first;
+        Ok(SourceFilter { flags, weights, strict, ..filter })
     }
 }
 
-impl Filter {
+impl SourceFilter {
     /// Warnings about flags that a combination with another filter, whose flags it keeps, does not have.
-    pub fn lost_flags(&self, kept: &Filter) -> Messages {
+    pub fn lost_flags(&self, kept: &SourceFilter) -> Messages {
         let has = |name: &str| kept.flags.each().any(|(_, other, _)| other == name);
         let lost = self.flags.each().filter(|(_, name, _)| !has(name));
         let warning = |(_, name, _)| {
@@ -180,7 +181,7 @@ fn operation_arches(operation: Operation, arches: &[Arch]) -> Vec<Arch> {
 }
 
 /// The filter that permits all calls of a syscall, and nothing else.
-fn all_calls(name: &str, arches: &[Arch], wording: &Wording) -> Result<Filter, Messages> {
+fn all_calls(name: &str, arches: &[Arch], wording: &Wording) -> Result<SourceFilter, Messages> {
     let mut has_syscall = false;
     let sets: Vec<RuleSet<()>> = arches
         .iter()
@@ -200,7 +201,7 @@ fn all_calls(name: &str, arches: &[Arch], wording: &Wording) -> Result<Filter, M
     let other = Verdict::KILL_PROCESS;
     let policy = Policy::new(sections(&sets, other, other), other)
         .map_err(|error| Message::error(name, error.to_string(), ""))?;
-    Ok(Filter::of_policy(name.to_owned(), policy, arches.to_vec()))
+    Ok(SourceFilter::of_policy(name.to_owned(), policy, arches.to_vec()))
 }
 
 /// A text for messages, cut if it is long.

@@ -11,7 +11,7 @@ use callgate_formats::languages::Reading;
 use super::filter::Content as FilterContent;
 use super::message::{Message, Messages};
 use super::read::read;
-use super::stack::Stack;
+use super::stack::SourceStack;
 use super::text::{Content, SourceText};
 use super::wording::Wording;
 use crate::compile::{self, Options};
@@ -58,7 +58,7 @@ pub struct CompiledSource<P = Proved> {
 }
 
 impl<P> CompiledSource<P> {
-    fn of(stack: &Stack, program: P, warnings: Messages) -> CompiledSource<P> {
+    fn of(stack: &SourceStack, program: P, warnings: Messages) -> CompiledSource<P> {
         CompiledSource { program, arches: stack.arches(), flags: stack.flags(), warnings }
     }
 }
@@ -149,7 +149,7 @@ fn no_policy(name: &str) -> Messages {
 }
 
 /// The default options, with what a single source says about frequencies.
-fn options(stack: &Stack) -> Options {
+fn options(stack: &SourceStack) -> Options {
     let weights = match stack.filters.as_slice() {
         [only] => only.weights.clone().unwrap_or_default(),
         _ => Default::default(),

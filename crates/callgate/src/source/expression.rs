@@ -11,7 +11,7 @@ use callgate_bpf::syscalls;
 use callgate_core::{errno_name, errno_number};
 
 use super::combination::{self, Combination};
-use super::filter::Filter;
+use super::filter::SourceFilter;
 use super::format::SourceFormat;
 use super::message::{Message, Messages};
 use super::wording::Wording;
@@ -145,7 +145,7 @@ impl<S> Expression<S> {
     pub fn combine<E: From<Messages>>(
         &self,
         wording: &'static Wording,
-        read: &mut dyn FnMut(&S) -> Result<Filter, E>,
+        read: &mut dyn FnMut(&S) -> Result<SourceFilter, E>,
     ) -> Result<Combination, E> {
         let first = read(&self.first)?;
         let mut terms = Vec::new();

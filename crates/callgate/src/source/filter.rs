@@ -18,7 +18,7 @@ use super::message::{Message, Messages};
 use super::wording::Wording;
 
 /// A filter with its name.
-pub struct Filter {
+pub struct SourceFilter {
     /// The name.
     pub name: String,
     /// What it is.
@@ -76,7 +76,7 @@ pub struct Kinds {
 
 impl Kinds {
     /// The kinds that are among these filters.
-    pub fn of<'a>(filters: impl IntoIterator<Item = &'a Filter>) -> Kinds {
+    pub fn of<'a>(filters: impl IntoIterator<Item = &'a SourceFilter>) -> Kinds {
         filters.into_iter().fold(Kinds::default(), |all, filter| {
             let Kinds { profile, container, program, unit, variables } = filter.kinds;
             Kinds {
@@ -90,24 +90,24 @@ impl Kinds {
     }
 }
 
-impl Filter {
+impl SourceFilter {
     /// A policy; results are about these architectures, or about its own if there are none.
-    pub fn of_policy(name: String, policy: Policy, mut arches: Vec<Arch>) -> Filter {
+    pub fn of_policy(name: String, policy: Policy, mut arches: Vec<Arch>) -> SourceFilter {
         if arches.is_empty() {
             arches = policy.arches().collect();
         }
-        Filter::new(name, Content::Policy(Box::new(policy)), arches)
+        SourceFilter::new(name, Content::Policy(Box::new(policy)), arches)
     }
 
     /// A filter of a source with this name.
-    pub fn of_read(source: &str, read: ReadFilter) -> Filter {
+    pub fn of_read(source: &str, read: ReadFilter) -> SourceFilter {
         let ReadFilter { suffix, profile, arches, weights, directive } = read;
         let own_policy = profile.own_policy();
         let Profile { policy, dialect, flags, listener, statements, .. } = profile;
-        let filter = Filter::of_policy(format!("{source}{suffix}"), policy, arches);
+        let filter = SourceFilter::of_policy(format!("{source}{suffix}"), policy, arches);
         let (container, unit) = (dialect.is_some(), directive.is_some());
         let kinds = Kinds { container, unit, ..filter.kinds };
-        Filter {
+        SourceFilter {
             flags,
             listener,
             statements,
@@ -126,14 +126,14 @@ impl Filter {
         program: LongProgram,
         endian: Endian,
         arches: Vec<Arch>,
-    ) -> Filter {
-        Filter::new(name, Content::Program(program, endian), arches)
+    ) -> SourceFilter {
+        SourceFilter::new(name, Content::Program(program, endian), arches)
     }
 
     /// The same filter of a source that was read for a caller with these words, or with `strict`.
     #[must_use]
-    pub fn of_caller(self, wording: &'static Wording, strict: bool) -> Filter {
-        Filter { wording, strict, ..self }
+    pub fn of_caller(self, wording: &'static Wording, strict: bool) -> SourceFilter {
+        SourceFilter { wording, strict, ..self }
     }
 
     /// The program of a source in these words that was made of other filters.
@@ -144,14 +144,14 @@ impl Filter {
         arches: Vec<Arch>,
         kinds: Kinds,
         wording: &'static Wording,
-    ) -> Filter {
-        Filter { kinds, wording, ..Filter::of_program(name, program, endian, arches) }
+    ) -> SourceFilter {
+        SourceFilter { kinds, wording, ..SourceFilter::of_program(name, program, endian, arches) }
     }
 
-    fn new(name: String, content: Content, arches: Vec<Arch>) -> Filter {
+    fn new(name: String, content: Content, arches: Vec<Arch>) -> SourceFilter {
         let is_program = matches!(content, Content::Program(..));
         let kinds = Kinds { profile: !is_program, program: is_program, ..Kinds::default() };
-        Filter {
+        SourceFilter {
             name,
             content,
             flags: FilterFlags::NONE,

@@ -3,7 +3,7 @@
 //! A [`SourceText`] is everything that is known about a source before it is read: its [content](SourceContent) in memory, its
 //! format and part, how it is [read](Reading), and the words of the caller for advice ([`Wording`]). [`read`] recognizes the
 //! format, reads the content with the language of the registry or as a program, and gives its variables their values. The
-//! result is a [`Stack`] of [`Filter`]s; warnings are values. [`read_any`] also reads socket filters.
+//! result is a [`SourceStack`] of [`SourceFilter`]s; warnings are values. [`read_any`] also reads socket filters.
 //!
 //! Whatever needs files or the machine comes from a [`Loader`], which the caller passes to [`read_with`]; without one, files come
 //! from the source itself ([`SourceText::files`]).
@@ -67,14 +67,14 @@ pub use compile::{CompiledSource, SourceError, compile};
 pub use directory::{Directory, android_lists, effective_drop_ins};
 pub use encoding::utf8;
 pub use expression::{Expression, Terms, is_expression, parse_denial};
-pub use filter::{Content as FilterContent, Filter, Kinds};
+pub use filter::{Content as FilterContent, Kinds, SourceFilter};
 pub use format::{ProgramForm, SourceFormat};
 pub use listing::{Listing, ListingReading};
 pub use loader::{BasePlace, Loader};
 pub use message::{Message, Messages};
 pub use packets::{AnyFilter, SocketFilter, not_of_packets, read_any, socket_filter};
 pub use read::{read, read_with};
-pub use stack::{PROMPT, Stack};
+pub use stack::{PROMPT, SourceStack};
 pub use text::{BUILT_IN, Content as SourceContent, NamedText, SourceText, Texts};
 pub use value::Value;
 pub use variables::{given, values_of};

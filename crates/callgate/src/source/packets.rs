@@ -7,7 +7,7 @@ use super::format::{ProgramForm, SourceFormat};
 use super::loader::{Given, Loader};
 use super::message::{Message, Messages};
 use super::read::{Reader, reading};
-use super::stack::Stack;
+use super::stack::SourceStack;
 use super::text::{BUILT_IN, Content, SourceText};
 use super::violations::{SOCKET_FILTER, is_not_seccomp};
 
@@ -24,7 +24,7 @@ pub struct SocketFilter {
 /// Seccomp filters, or a socket filter.
 pub enum AnyFilter {
     /// Filters that take syscalls.
-    Syscalls(Stack),
+    Syscalls(SourceStack),
     /// A filter that takes packets.
     Packets(SocketFilter),
 }

@@ -20,14 +20,14 @@ use super::arches::arches_in;
 use super::directory::{GivenFiles, android_lists, drop_ins, is_beside};
 use super::encoding::{unread_encoding, utf8};
 use super::expression::Expression;
-use super::filter::Filter;
+use super::filter::SourceFilter;
 use super::format::{ProgramForm, SourceFormat};
 use super::listing::{Listing, ListingReading, from_linux3};
 use super::loader::{FilesOf, Given, Loader};
 use super::message::{Message, Messages};
 use super::operands::Operands;
 use super::recognize::{explained, file_name, of_no_format};
-use super::stack::Stack;
+use super::stack::SourceStack;
 use super::text::{BUILT_IN, Content, NamedText, SourceText, Texts};
 use super::variables::values_of;
 use super::violations::{SOCKET_FILTER, violations};
@@ -40,7 +40,7 @@ const ELF: &[u8] = b"\x7fELF";
 ///
 /// # Errors
 /// All messages about the source, without these warnings.
-pub fn read(source: &SourceText, warnings: &mut Messages) -> Result<Stack, Messages> {
+pub fn read(source: &SourceText, warnings: &mut Messages) -> Result<SourceStack, Messages> {
     read_with(source, &mut Given(source), warnings)
 }
 
@@ -52,7 +52,7 @@ pub fn read_with(
     source: &SourceText,
     loader: &mut dyn Loader,
     warnings: &mut Messages,
-) -> Result<Stack, Messages> {
+) -> Result<SourceStack, Messages> {
     reading(source, loader, warnings, Reader::read)
 }
 
@@ -81,7 +81,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    pub(super) fn read(&mut self) -> Result<Stack, Messages> {
+    pub(super) fn read(&mut self) -> Result<SourceStack, Messages> {
         let source = self.source;
         self.check_given_texts()?;
         let stack = match &source.content {
@@ -93,7 +93,7 @@ impl Reader<'_> {
             Content::Expression(text, sources) => self.expression(text, sources)?,
             Content::Insns(_) | Content::Bytes(_) => self.program(ProgramForm::Raw, &[], None)?,
         };
-        let is_policy = stack.filters.iter().any(Filter::is_profile);
+        let is_policy = stack.filters.iter().any(SourceFilter::is_profile);
         let is_preset = matches!(source.content, Content::Preset(_));
         if !source.ignores_values && !source.values.is_empty() && (!is_policy || is_preset) {
             // Neither programs nor presets have variables.
@@ -143,7 +143,7 @@ impl Reader<'_> {
 
     /// Reads a source in its format; says what it is instead if it is something else. `text` are the bytes, if they are known
     /// to be text.
-    fn detected(&mut self, bytes: &[u8], text: Option<&str>) -> Result<Stack, Messages> {
+    fn detected(&mut self, bytes: &[u8], text: Option<&str>) -> Result<SourceStack, Messages> {
         let source = self.source;
         self.check_not_empty(bytes)?;
         let format = source.format_of(bytes);
@@ -215,7 +215,7 @@ impl Reader<'_> {
         format: SourceFormat,
         bytes: &[u8],
         text: Option<&str>,
-    ) -> Result<Stack, Messages> {
+    ) -> Result<SourceStack, Messages> {
         if text.is_none() {
             self.check_encoding(bytes)?;
         }
@@ -278,12 +278,12 @@ impl Reader<'_> {
         if hidden.is_empty() { Ok(text) } else { Err(self.all(hidden)) }
     }
 
-    fn texts(&mut self, texts: &Texts, part: Option<&str>) -> Result<Stack, Messages> {
+    fn texts(&mut self, texts: &Texts, part: Option<&str>) -> Result<SourceStack, Messages> {
         self.policy((texts.language, part), &texts.texts, texts.are_files)
     }
 
     /// The files that are given with the source.
-    fn files(&mut self) -> Result<Stack, Messages> {
+    fn files(&mut self) -> Result<SourceStack, Messages> {
         let SourceText { name, part, wording, .. } = self.source;
         let language = self.source.format.and_then(SourceFormat::language);
         match language.map(|language| (language.language(), language.files())) {
@@ -317,7 +317,7 @@ impl Reader<'_> {
         (language, part): (LanguageId, Option<&str>),
         texts: &[NamedText],
         are_files: bool,
-    ) -> Result<Stack, Messages> {
+    ) -> Result<SourceStack, Messages> {
         let source = self.source;
         let (name, of) = (source.name.as_str(), language.language());
         let is_one = matches!(source.content, Content::Text(_) | Content::Preset(_));
@@ -364,7 +364,7 @@ impl Reader<'_> {
             }
             Some(first) => first.warnings = own.into_iter().map(|one| one.diagnostic).collect(),
         }
-        Ok(Stack { name: name.to_owned(), filters })
+        Ok(SourceStack { name: name.to_owned(), filters })
     }
 
     /// Warns about options that have no effect on what was read.
@@ -374,28 +374,28 @@ impl Reader<'_> {
     }
 
     /// The filter with the values of its variables; without any, with its variables.
-    fn given(&self, filter: ReadFilter) -> Result<Filter, Messages> {
+    fn given(&self, filter: ReadFilter) -> Result<SourceFilter, Messages> {
         let SourceText { name, values, ignores_values, .. } = self.source;
         let has_variables = !filter.profile.policy.variables().is_empty();
         if values.is_empty() || (*ignores_values && !has_variables) {
-            return Ok(Filter::of_read(name, filter));
+            return Ok(SourceFilter::of_read(name, filter));
         }
         let own_name = format!("{name}{}", filter.suffix);
         let named = values.iter().map(|(name, value)| (name.as_str(), *value));
         let profile = values_of(&filter.profile.policy, named)
             .and_then(|values| filter.profile.given(&values))
             .map_err(|error| Message::error(&own_name, error.to_string(), ""))?;
-        let mut filter = Filter::of_read(name, ReadFilter { profile, ..filter });
+        let mut filter = SourceFilter::of_read(name, ReadFilter { profile, ..filter });
         filter.kinds.variables = has_variables;
         Ok(filter)
     }
 
-    fn of_caller(&self, filter: Filter) -> Filter {
+    fn of_caller(&self, filter: SourceFilter) -> SourceFilter {
         let SourceText { wording, reading, .. } = self.source;
-        Filter { wording, strict: reading.strict, ..filter }
+        SourceFilter { wording, strict: reading.strict, ..filter }
     }
 
-    fn preset(&mut self, name: &str) -> Result<Stack, Messages> {
+    fn preset(&mut self, name: &str) -> Result<SourceStack, Messages> {
         let SourceText { reading, wording, .. } = self.source;
         if name == BUILT_IN {
             let text = NamedText::of(&self.source.name, CONTAINER_DEFAULT, "");
@@ -414,8 +414,8 @@ impl Reader<'_> {
             let help = format!("{}, and compile a filter for each architecture", wording.one_arch);
             return Err(self.error("no kernel runs these architectures together", help));
         };
-        let filter = Filter::of_policy(self.source.name.clone(), policy, arches);
-        Ok(Stack::of(self.of_caller(filter)))
+        let filter = SourceFilter::of_policy(self.source.name.clone(), policy, arches);
+        Ok(SourceStack::of(self.of_caller(filter)))
     }
 
     /// A combination of other sources.
@@ -423,7 +423,7 @@ impl Reader<'_> {
         &mut self,
         text: &str,
         sources: &BTreeMap<String, SourceText>,
-    ) -> Result<Stack, Messages> {
+    ) -> Result<SourceStack, Messages> {
         let SourceText { name, format, part, wording, .. } = self.source;
         if format.is_some() || part.is_some() {
             let help = "give them with the sources that it combines";
@@ -454,7 +454,7 @@ impl Reader<'_> {
             stack?.into_filter()
         })?;
         let filter = combination.into_filter(&mut self.warnings)?;
-        Ok(Stack::of(Filter { name: name.clone(), ..filter }))
+        Ok(SourceStack::of(SourceFilter { name: name.clone(), ..filter }))
     }
 
     /// A program as a seccomp filter.
@@ -463,7 +463,7 @@ impl Reader<'_> {
         form: ProgramForm,
         bytes: &[u8],
         text: Option<&str>,
-    ) -> Result<Stack, Messages> {
+    ) -> Result<SourceStack, Messages> {
         let SourceText { reading, keeps_warnings, .. } = self.source;
         let (program, endian, own) = self.accepted::<LongProgram>(form, bytes, text)?;
         let mut arches = reading.arches.clone();
@@ -473,13 +473,13 @@ impl Reader<'_> {
         if arches.is_empty() {
             arches = vec![reading.machine];
         }
-        let filter = Filter::of_program(self.source.name.clone(), program, endian, arches);
+        let filter = SourceFilter::of_program(self.source.name.clone(), program, endian, arches);
         let mut filter = self.of_caller(filter);
         match keeps_warnings {
             true => filter.warnings = own,
             false => self.warnings.extend(self.all(own)),
         }
-        Ok(Stack::of(filter))
+        Ok(SourceStack::of(filter))
     }
 
     /// A program that the kernel accepts, with its byte order and warnings.

@@ -9,7 +9,7 @@ use callgate_core::diagram::{Budget, DiagramError, Func, Store};
 use callgate_formats::Listener;
 
 use super::arches::sort_arches_of_unit;
-use super::filter::{Filter, Kinds};
+use super::filter::{Kinds, SourceFilter};
 use super::message::{Message, Messages};
 use super::wording::Wording;
 
@@ -31,22 +31,22 @@ impl From<DiagramError> for NoDiagram {
 }
 
 /// Filters on top of each other.
-pub struct Stack {
+pub struct SourceStack {
     /// The name.
     pub name: String,
     /// The oldest first. There is at least one.
-    pub filters: Vec<Filter>,
+    pub filters: Vec<SourceFilter>,
 }
 
-impl Stack {
+impl SourceStack {
     /// A stack of one filter.
-    pub fn of(filter: Filter) -> Stack {
-        Stack { name: filter.name.clone(), filters: vec![filter] }
+    pub fn of(filter: SourceFilter) -> SourceStack {
+        SourceStack { name: filter.name.clone(), filters: vec![filter] }
     }
 
     /// These filters, the oldest first, under a common name.
-    pub fn of_filters(filters: Vec<Filter>) -> Stack {
-        Stack { name: "the stack".to_owned(), filters }
+    pub fn of_filters(filters: Vec<SourceFilter>) -> SourceStack {
+        SourceStack { name: "the stack".to_owned(), filters }
     }
 
     /// The architectures that its filters support.
@@ -75,7 +75,7 @@ impl Stack {
 
     /// The byte order of its machines.
     pub fn endian(&self) -> Endian {
-        self.filters.first().map_or(Endian::Little, Filter::endian)
+        self.filters.first().map_or(Endian::Little, SourceFilter::endian)
     }
 
     fn wording(&self) -> &'static Wording {
@@ -86,7 +86,7 @@ impl Stack {
     ///
     /// # Errors
     /// If the byte orders differ, about this stack.
-    pub fn check_byte_order(&self, other: &Stack) -> Result<(), Messages> {
+    pub fn check_byte_order(&self, other: &SourceStack) -> Result<(), Messages> {
         if self.endian() == other.endian() {
             return Ok(());
         }
@@ -107,7 +107,7 @@ impl Stack {
     /// # Errors
     /// About the first one.
     pub fn check_values(&self) -> Result<(), Messages> {
-        self.filters.iter().try_for_each(Filter::check_values)
+        self.filters.iter().try_for_each(SourceFilter::check_values)
     }
 
     /// The program with its effect: the compiled filter, or what the filters merge to.
@@ -131,10 +131,10 @@ impl Stack {
         self.merge_observed(options, &mut |_| ())
     }
 
-    /// Like [`Stack::merge`]; calls `observe` after each phase.
+    /// Like [`SourceStack::merge`]; calls `observe` after each phase.
     ///
     /// # Errors
-    /// As [`Stack::merge`].
+    /// As [`SourceStack::merge`].
     pub fn merge_observed(
         &self,
         options: &Options,
@@ -156,14 +156,14 @@ impl Stack {
     /// # Errors
     /// If they cannot be merged.
     pub fn members(&self) -> Result<stack::Stack<'_>, StackError> {
-        stack::Stack::new(self.filters.iter().map(Filter::description).collect())
+        stack::Stack::new(self.filters.iter().map(SourceFilter::description).collect())
     }
 
     /// The single filter, or the program to which the filters merge.
     ///
     /// # Errors
-    /// As [`Stack::merge`].
-    pub fn into_filter(mut self) -> Result<Filter, Messages> {
+    /// As [`SourceStack::merge`].
+    pub fn into_filter(mut self) -> Result<SourceFilter, Messages> {
         match self.filters.pop() {
             Some(only) if self.filters.is_empty() => return Ok(only),
             newest => self.filters.extend(newest),
@@ -174,12 +174,12 @@ impl Stack {
         let flags = self.members().map_or(FilterFlags::NONE, |stack| stack.flags());
         let is_of_unit = self.filters.iter().any(|filter| filter.is_of_unit);
         let (kinds, endian) = (Kinds::of(&self.filters), self.endian());
-        let filter = Filter::made(self.name, program, endian, arches, kinds, wording);
-        Ok(Filter { flags, is_of_unit, ..filter })
+        let filter = SourceFilter::made(self.name, program, endian, arches, kinds, wording);
+        Ok(SourceFilter { flags, is_of_unit, ..filter })
     }
 
     /// What is converted: the combined verdicts, and those without the rules that a runtime adds to a profile. Warns as
-    /// [`Stack::combined_diagram`].
+    /// [`SourceStack::combined_diagram`].
     ///
     /// # Errors
     /// If a filter is too complex.
@@ -187,12 +187,13 @@ impl Stack {
         &self,
         store: &mut Store,
         warnings: &mut Messages,
-    ) -> Result<convert::Source, Messages> {
+    ) -> Result<convert::Original, Messages> {
         match self.filters.as_slice() {
-            [only] => {
-                Ok(convert::Source { applied: only.diagram(store)?, own: only.own_diagram(store)? })
-            }
-            _ => self.combined_diagram(store, warnings).map(convert::Source::from),
+            [only] => Ok(convert::Original {
+                applied: only.diagram(store)?,
+                own: only.own_diagram(store)?,
+            }),
+            _ => self.combined_diagram(store, warnings).map(convert::Original::from),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Identity conversions: a text in the language in which it is written means the same, and nothing is lost.
 
-use callgate::convert::{ConvertOptions, Source, convert, convert_diagram};
+use callgate::convert::{ConvertOptions, Original, convert, convert_diagram};
 use callgate::{Arch, Description};
 use callgate_core::diagram::Store;
 use callgate_core::policy::Policy;
@@ -26,7 +26,12 @@ fn dialect(target: LanguageId) -> Option<(oci::Dialect, EnosysAbove)> {
 }
 
 /// What a text means to its readers, and for which architectures.
-fn read(store: &mut Store, target: LanguageId, text: &str, arches: &[Arch]) -> (Source, Vec<Arch>) {
+fn read(
+    store: &mut Store,
+    target: LanguageId,
+    text: &str,
+    arches: &[Arch],
+) -> (Original, Vec<Arch>) {
     let Some((dialect, enosys_above)) = dialect(target) else {
         let read = languages::read(target.name(), text, arches);
         let read = read.unwrap_or_else(|why| panic!("{target}: {why}\n{text}"));

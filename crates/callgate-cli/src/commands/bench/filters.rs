@@ -17,7 +17,7 @@ use crate::output::{self, NewFile};
 use crate::page_facts;
 use crate::progress::Progress;
 use crate::report::{Failure, Result};
-use crate::source::{Compile, Filter, Stack};
+use crate::source::{Compile, SourceFilter, SourceStack};
 
 /// The default time, in seconds.
 const TIME: u32 = 10;
@@ -111,14 +111,14 @@ pub(super) fn plan(
     }
 }
 
-fn subjects(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<Subject>> {
-    let subject = |stack: &Stack| {
-        let program = |filter: &Filter| Ok(filter.program_as_it_is(&args.compiling)?.into());
+fn subjects(args: &FiltersArgs, stacks: &[SourceStack]) -> Result<Vec<Subject>> {
+    let subject = |stack: &SourceStack| {
+        let program = |filter: &SourceFilter| Ok(filter.program_as_it_is(&args.compiling)?.into());
         let programs = stack.filters.iter().map(program).collect::<Result<Vec<_>>>()?;
         Subject::new(stack.name.clone(), programs)
             .map_err(|error| Failure::about(&stack.name, error.to_string()))
     };
-    if !stacks.iter().flat_map(|stack| &stack.filters).any(Filter::is_profile) {
+    if !stacks.iter().flat_map(|stack| &stack.filters).any(SourceFilter::is_profile) {
         args.compiling.warn_without_profiles();
     }
     stacks.iter().map(subject).collect()

@@ -7,7 +7,7 @@ use super::calls::{self, MOST_CALLS};
 use super::options::FiltersArgs;
 use crate::options::native_arch;
 use crate::report::{Failure, Result};
-use crate::source::{Combine, Stack};
+use crate::source::{Combine, SourceStack};
 
 /// The syscalls to measure.
 pub(super) struct SelectedSyscalls {
@@ -19,7 +19,7 @@ pub(super) struct SelectedSyscalls {
 /// The syscalls of the options, or one of each treatment.
 pub(super) fn selected(
     args: &FiltersArgs,
-    stacks: &[Stack],
+    stacks: &[SourceStack],
     subjects: &[Subject],
 ) -> Result<SelectedSyscalls> {
     let given = calls::parse(&args.calls)?;
@@ -42,7 +42,7 @@ pub(super) fn selected(
 }
 
 /// The syscalls of --weights that can be measured, each with its share of all syscalls.
-fn shares(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<(MeasurableSyscall, f64)>> {
+fn shares(args: &FiltersArgs, stacks: &[SourceStack]) -> Result<Vec<(MeasurableSyscall, f64)>> {
     let native = native_arch()?;
     let Some(first) = stacks.first() else { return Ok(Vec::new()) };
     let options = args.compiling.read(&[native], args.reading.strict)?;

@@ -3,10 +3,10 @@
 use super::options::FiltersArgs;
 use crate::options::{SourceOptions, native_arch};
 use crate::report::{Failure, Result};
-use crate::source::{BUILT_IN, Source, Stack};
+use crate::source::{BUILT_IN, Source, SourceStack};
 
 /// Reads the sources, or the built-in profile.
-pub(super) fn read(args: &FiltersArgs, reading: &SourceOptions) -> Result<Vec<Stack>> {
+pub(super) fn read(args: &FiltersArgs, reading: &SourceOptions) -> Result<Vec<SourceStack>> {
     let mut sources: Vec<Source> =
         args.sources.iter().map(|source| Source::parse(source)).collect::<Result<_>>()?;
     if sources.is_empty() {

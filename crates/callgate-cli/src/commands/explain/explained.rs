@@ -8,7 +8,7 @@ use callgate_requests::explanation::keep_only;
 use super::args::ExplainArgs;
 use crate::commands::rule_places::RulePlaces;
 use crate::report::{Failure, Result};
-use crate::source::{Combine, Filter, Stack};
+use crate::source::{Combine, SourceFilter, SourceStack};
 
 /// What `explain` shows.
 pub(super) struct Explained<'s> {
@@ -27,7 +27,7 @@ pub(super) struct Explained<'s> {
 }
 
 impl<'s> Explained<'s> {
-    pub(super) fn new(stack: &'s Stack, args: &ExplainArgs) -> Result<Explained<'s>> {
+    pub(super) fn new(stack: &'s SourceStack, args: &ExplainArgs) -> Result<Explained<'s>> {
         let mut store = Store::default();
         let root = stack.diagram(&mut store)?;
         let arches = stack.arches();
@@ -35,7 +35,7 @@ impl<'s> Explained<'s> {
         if !args.calls.is_empty() {
             keep_only(&mut explanation, &args.calls)?;
         }
-        let subjects: Vec<Subject<'_>> = stack.filters.iter().map(Filter::subject).collect();
+        let subjects: Vec<Subject<'_>> = stack.filters.iter().map(SourceFilter::subject).collect();
         let mut notes = lint::evasions(&subjects, &arches)
             .map_err(|error| Failure::about(&stack.name, error.to_string()))?;
         if !args.calls.is_empty() {
@@ -54,7 +54,7 @@ impl<'s> Explained<'s> {
             conditions: stack
                 .filters
                 .iter()
-                .any(Filter::is_conditional)
+                .any(SourceFilter::is_conditional)
                 .then(|| args.reading.conditions()),
             notes,
             places: args.why.then(|| RulePlaces::of(stack)),

@@ -8,11 +8,11 @@ use super::outcome::{FilterForm, Omission, Reproduction};
 use crate::commands::simulate::EvaluatedForm;
 use crate::options::CompileOptions;
 use crate::report::Result;
-use crate::source::{Compile, Filter, FilterContent};
+use crate::source::{Compile, FilterContent, SourceFilter};
 
 /// Returns the forms of a filter, the reference first, and the programs among them.
 pub(super) fn forms(
-    filter: &Filter,
+    filter: &SourceFilter,
     options: &CompileOptions,
     omissions: &mut Vec<Omission>,
 ) -> Result<(Vec<FilterForm>, Vec<Subject>)> {

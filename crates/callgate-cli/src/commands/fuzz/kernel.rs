@@ -7,10 +7,10 @@ use callgate_linux::ProbeAnswer;
 use super::outcome::{FilterForm, Omission, Reproduction};
 use crate::options::native_arch;
 use crate::report::{Failure, Result};
-use crate::source::Filter;
+use crate::source::SourceFilter;
 
 /// Fails if this kernel cannot run the filter.
-pub(super) fn check(filter: &Filter) -> Result<()> {
+pub(super) fn check(filter: &SourceFilter) -> Result<()> {
     let native = native_arch()?;
     if filter.arches.iter().any(|arch| arch.token() == native.token()) {
         return Ok(());

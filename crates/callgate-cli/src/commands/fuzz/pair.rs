@@ -14,7 +14,7 @@ use crate::commands::simulate::EvaluatedForm;
 use crate::options::SourceOptions;
 use crate::progress::Progress;
 use crate::report::Result;
-use crate::source::{Compile, Filter, FilterContent, Source, Stack};
+use crate::source::{Compile, FilterContent, Source, SourceFilter, SourceStack};
 
 pub(super) fn search(args: &FuzzArgs, a: &OsStr, b: &OsStr, start: Instant) -> Result<FuzzOutcome> {
     let reading = &args.reading.0;
@@ -66,16 +66,16 @@ pub(super) fn search(args: &FuzzArgs, a: &OsStr, b: &OsStr, start: Instant) -> R
 }
 
 /// The programs among the filters of a source, in their order.
-fn programs(stack: &Stack) -> Result<Vec<Program>> {
+fn programs(stack: &SourceStack) -> Result<Vec<Program>> {
     let filters = stack.filters.iter();
     let given = filters.filter_map(|filter| Some(filter.for_the_kernel(filter.given_program()?)));
     given.collect()
 }
 
 /// The filters of a source, with these programs.
-fn members<'a>((stack, programs): (&'a Stack, &'a Vec<Program>)) -> Vec<Member<'a>> {
+fn members<'a>((stack, programs): (&'a SourceStack, &'a Vec<Program>)) -> Vec<Member<'a>> {
     let mut programs = programs.iter();
-    let member = |filter: &'a Filter| match &filter.content {
+    let member = |filter: &'a SourceFilter| match &filter.content {
         FilterContent::Policy(policy) => Some(Member::Rules(policy)),
         FilterContent::Program(..) => programs.next().map(Member::Program),
     };
@@ -83,7 +83,7 @@ fn members<'a>((stack, programs): (&'a Stack, &'a Vec<Program>)) -> Vec<Member<'
 }
 
 /// The architectures of both.
-fn arches(left: &Stack, right: &Stack) -> Vec<Arch> {
+fn arches(left: &SourceStack, right: &SourceStack) -> Vec<Arch> {
     let mut arches = left.arches();
     let more = right.arches().into_iter();
     let more: Vec<Arch> = more.filter(|arch| !arches.contains(arch)).collect();
@@ -92,7 +92,7 @@ fn arches(left: &Stack, right: &Stack) -> Vec<Arch> {
 }
 
 /// The words after `callgate simulate` that evaluate this source in the form that was compared.
-fn words(stack: &Stack, source: &OsStr, reading: &SourceOptions) -> Vec<String> {
+fn words(stack: &SourceStack, source: &OsStr, reading: &SourceOptions) -> Vec<String> {
     let mut words = vec![source.to_string_lossy().into_owned()];
     words.extend(reading.arguments());
     if let [only] = stack.filters.as_slice() {

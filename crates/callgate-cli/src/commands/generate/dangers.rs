@@ -25,7 +25,7 @@ use super::evidence::Evidence;
 use crate::advice;
 use crate::options::PROMPT;
 use crate::report::{self, Failure, Result, muted};
-use crate::source::{Combine, Filter, Stack};
+use crate::source::{Combine, SourceFilter, SourceStack};
 use crate::text::{counted, printable};
 
 /// How many warnings are printed.
@@ -109,8 +109,8 @@ impl Dangers {
     /// Finds what is dangerous in what was added to a profile.
     pub(super) fn of_update(
         recording: &Recording,
-        before: &Stack,
-        after: &Stack,
+        before: &SourceStack,
+        after: &SourceStack,
         added: &[Allowed],
     ) -> Result<Dangers> {
         if added.is_empty() {
@@ -368,8 +368,8 @@ fn docker_default(arches: &[Arch]) -> Result<Policy> {
 }
 
 /// The filters of a stack, for lint.
-fn subjects(stack: &Stack) -> Vec<Subject<'_>> {
-    stack.filters.iter().map(Filter::subject).collect()
+fn subjects(stack: &SourceStack) -> Vec<Subject<'_>> {
+    stack.filters.iter().map(SourceFilter::subject).collect()
 }
 
 /// What lint warns about, except about syscalls that are listed, and about what others do as well.

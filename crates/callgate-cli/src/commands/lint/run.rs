@@ -8,7 +8,7 @@ use super::args::{LintArgs, LintFormat};
 use super::{sarif, text};
 use crate::output;
 use crate::report::{Failure, Result};
-use crate::source::{Filter, LoadedSource, Source, Stack};
+use crate::source::{LoadedSource, Source, SourceFilter, SourceStack};
 
 pub(crate) fn run(args: &LintArgs) -> Result<u8> {
     if args.list_checks {
@@ -53,8 +53,12 @@ fn report(loaded: &LoadedSource, args: &LintArgs) -> Result<Report> {
 }
 
 /// The chosen findings for a source that was read into this stack.
-pub(crate) fn report_of(loaded: &LoadedSource, stack: &Stack, choice: &Choice) -> Result<Report> {
-    stack.filters.iter().try_for_each(Filter::check_values)?;
+pub(crate) fn report_of(
+    loaded: &LoadedSource,
+    stack: &SourceStack,
+    choice: &Choice,
+) -> Result<Report> {
+    stack.filters.iter().try_for_each(SourceFilter::check_values)?;
     let filters: Vec<_> =
         stack.filters.iter().map(|filter| (filter.name.as_str(), filter.subject())).collect();
     let texts = loaded.texts();

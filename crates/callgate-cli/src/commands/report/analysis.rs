@@ -7,11 +7,11 @@ use callgate_core::diagram::{Func, Store};
 use callgate_html::sections::{Comparison, Subject};
 
 use crate::report::Result;
-use crate::source::{Combine, Stack};
+use crate::source::{Combine, SourceStack};
 
 /// The filters of a page as functions, with explanations: one, or those before and after a change.
 pub(super) struct Analysis<'a> {
-    pub(super) stacks: &'a [Stack],
+    pub(super) stacks: &'a [SourceStack],
     pub(super) store: Store,
     /// Per filter.
     roots: Vec<Func>,
@@ -20,13 +20,13 @@ pub(super) struct Analysis<'a> {
 
 impl<'a> Analysis<'a> {
     /// Analyses filters, of which there is at least one.
-    pub(super) fn new(stacks: &'a [Stack]) -> Result<Analysis<'a>> {
+    pub(super) fn new(stacks: &'a [SourceStack]) -> Result<Analysis<'a>> {
         let mut store = Store::default();
         let roots = stacks.iter().map(|stack| stack.diagram(&mut store));
         let roots: Vec<Func> = roots.collect::<Result<_>>()?;
         // Those of the last filter come first: the page is about it.
         let mut arches: Vec<Arch> = Vec::new();
-        for arch in stacks.iter().rev().flat_map(Stack::arches) {
+        for arch in stacks.iter().rev().flat_map(SourceStack::arches) {
             if !arches.contains(&arch) {
                 arches.push(arch);
             }
@@ -37,7 +37,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// The filter that the page is about, and its function.
-    pub(super) fn last(&self) -> Option<(&'a Stack, Func)> {
+    pub(super) fn last(&self) -> Option<(&'a SourceStack, Func)> {
         Some((self.stacks.last()?, *self.roots.last()?))
     }
 

@@ -8,10 +8,10 @@ use callgate_requests::lint::{Choice, Report};
 use crate::advice;
 use crate::commands::lint::report_of;
 use crate::report::Result;
-use crate::source::{LoadedSource, Stack};
+use crate::source::{LoadedSource, SourceStack};
 
 /// The section with what `callgate lint` finds in a source that was read into this stack, with notes.
-pub(super) fn findings(loaded: &LoadedSource, stack: &Stack) -> Result<Section> {
+pub(super) fn findings(loaded: &LoadedSource, stack: &SourceStack) -> Result<Section> {
     let report = report_of(loaded, stack, &Choice { level: Level::Note, ..Choice::default() })?;
     let found = report.findings.iter().map(|found| {
         let worded = lint::Finding { help: advice::of(&found.help).into(), ..found.clone() };

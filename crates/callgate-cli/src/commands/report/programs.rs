@@ -12,12 +12,12 @@ use super::args::ReportArgs;
 use super::measured::measured;
 use crate::options::PROMPT;
 use crate::report::Result;
-use crate::source::{Filter, Stack};
+use crate::source::{SourceFilter, SourceStack};
 
 /// The decision tree, the program and its cost. If there is no program, a warning says why, and there are no sections.
 pub(super) fn sections(
     store: &Store,
-    (stack, root): (&Stack, Func),
+    (stack, root): (&SourceStack, Func),
     args: &ReportArgs,
 ) -> Result<Vec<Section>> {
     let (arches, endian) = (stack.arches(), stack.endian());
@@ -67,7 +67,7 @@ pub(super) fn sections(
 }
 
 /// The proved program of a filter, or to which a stack merges.
-fn compiled(stack: &Stack, options: &compile::Options) -> Result<Compiled> {
+fn compiled(stack: &SourceStack, options: &compile::Options) -> Result<Compiled> {
     Ok(match stack.filters.len() {
         1 => stack.compile(options)?,
         _ => stack.compile(&compile::Options { budget: PROMPT, ..options.clone() })?,
@@ -75,7 +75,7 @@ fn compiled(stack: &Stack, options: &compile::Options) -> Result<Compiled> {
 }
 
 /// The program of a source that is one.
-fn given(stack: &Stack) -> Option<&LongProgram> {
+fn given(stack: &SourceStack) -> Option<&LongProgram> {
     match stack.filters.as_slice() {
         [only] => only.given_program(),
         _ => None,
@@ -83,8 +83,8 @@ fn given(stack: &Stack) -> Option<&LongProgram> {
 }
 
 /// The programs of a stack of which all filters are programs that the kernel takes.
-fn given_programs(stack: &Stack) -> impl Iterator<Item = Vec<Program>> {
-    let given = stack.filters.iter().map(Filter::given_program);
+fn given_programs(stack: &SourceStack) -> impl Iterator<Item = Vec<Program>> {
+    let given = stack.filters.iter().map(SourceFilter::given_program);
     let programs = given.map(|program| Program::try_from(program?.clone()).ok());
     programs.collect::<Option<Vec<Program>>>().into_iter()
 }

@@ -3,11 +3,11 @@
 use super::args::ReportArgs;
 use crate::options::SourceOptions;
 use crate::report::{self, Result};
-use crate::source::{LoadedSource, Source, Stack};
+use crate::source::{LoadedSource, Source, SourceStack};
 
 /// One or two filters.
 pub(super) struct Filters {
-    pub(super) stacks: Vec<Stack>,
+    pub(super) stacks: Vec<SourceStack>,
     /// The source of the filter that the page is about.
     pub(super) last: LoadedSource,
 }
@@ -31,7 +31,7 @@ pub(super) fn read(args: &ReportArgs) -> Result<Filters> {
 }
 
 /// The filters of a source, with its rules and the warnings about them, which are printed as well.
-fn stack(source: &LoadedSource, args: &ReportArgs) -> Result<Stack> {
+fn stack(source: &LoadedSource, args: &ReportArgs) -> Result<SourceStack> {
     // Only sources with a text keep all of their warnings.
     let options = match source.texts().as_slice() {
         [] => args.reading.with_statements(),

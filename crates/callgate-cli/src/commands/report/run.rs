@@ -11,7 +11,7 @@ use super::read::{Filters, read};
 use crate::output::{self, NewFile};
 use crate::page_facts;
 use crate::report::{Failure, Result};
-use crate::source::{LoadedSource, Stack};
+use crate::source::{LoadedSource, SourceStack};
 
 pub(crate) fn run(args: &ReportArgs) -> Result<u8> {
     let mut origin = page_facts::origin()?;
@@ -49,7 +49,7 @@ fn sections(
     Ok(sections)
 }
 
-fn title(stacks: &[Stack]) -> String {
+fn title(stacks: &[SourceStack]) -> String {
     match stacks {
         [before, after] => format!("Seccomp filter: {} compared with {}", after.name, before.name),
         stacks => {
@@ -60,7 +60,7 @@ fn title(stacks: &[Stack]) -> String {
 }
 
 /// Facts about the filter that the page is about.
-fn facts(stacks: &[Stack]) -> Vec<(&'static str, String)> {
+fn facts(stacks: &[SourceStack]) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let Some(stack) = stacks.last() else { return facts };
     let names: Vec<&str> = stack.arches().iter().map(|arch| arch.name()).collect();

@@ -16,7 +16,7 @@ use super::trace::{trace_json, trace_text};
 use crate::called::called;
 use crate::options::{CompileOptions, Format};
 use crate::report::{self, Failure, Result};
-use crate::source::{Compile, Filter, FilterContent};
+use crate::source::{Compile, FilterContent, SourceFilter};
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
 
@@ -41,7 +41,7 @@ struct Execution {
 }
 
 /// The verdict as text or JSON.
-pub(super) fn answer(args: &SimulateArgs, filter: &Filter, call: &str) -> Result<String> {
+pub(super) fn answer(args: &SimulateArgs, filter: &SourceFilter, call: &str) -> Result<String> {
     let (arch, mut data) =
         called(call, &args.args, args.token, &args.subject.reading, &filter.arches)?;
     data.instruction_pointer = args.ip.unwrap_or(0);
@@ -100,7 +100,7 @@ pub(super) fn answer(args: &SimulateArgs, filter: &Filter, call: &str) -> Result
 /// Prepares an engine. Only the interpreter runs programs that are too long for the kernel.
 fn made(
     kind: EngineKind,
-    filter: &Filter,
+    filter: &SourceFilter,
     program: &LongProgram,
 ) -> Result<SelectedEngine<dyn SeccompEngine>> {
     let endian = filter.endian();
@@ -119,7 +119,7 @@ enum Evaluated<'a> {
 
 fn evaluated<'a>(
     by: EvaluatedForm,
-    filter: &'a Filter,
+    filter: &'a SourceFilter,
     options: &CompileOptions,
 ) -> Result<Evaluated<'a>> {
     filter.check_values()?;

@@ -4,7 +4,7 @@ use callgate::{Arch, SeccompData, Verdict};
 use callgate_bpf::SyscallTable;
 
 use super::reason::FilterReason;
-use crate::source::Stack;
+use crate::source::SourceStack;
 
 /// A syscall with the reasons of all filters of a source.
 pub(super) struct Answer<'s> {
@@ -17,7 +17,7 @@ pub(super) struct Answer<'s> {
 }
 
 impl<'s> Answer<'s> {
-    pub(super) fn new(stack: &'s Stack, arch: Option<Arch>, data: SeccompData) -> Answer<'s> {
+    pub(super) fn new(stack: &'s SourceStack, arch: Option<Arch>, data: SeccompData) -> Answer<'s> {
         let call = arch.and_then(|arch| arch.syscall_name(data.nr));
         let newest_first = stack.filters.iter().rev();
         let mut filters: Vec<_> =

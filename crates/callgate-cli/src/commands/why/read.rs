@@ -6,12 +6,12 @@ use callgate_core::diagram::{Func, Store};
 
 use crate::options::{PROMPT, SourceOptions};
 use crate::report::{Failure, Result, muted};
-use crate::source::{Combine, LoadedSource, Stack};
+use crate::source::{Combine, LoadedSource, SourceStack};
 
 /// A source with its filters, and their MTBDD.
 pub(crate) struct Read {
     pub(crate) source: LoadedSource,
-    pub(crate) stack: Stack,
+    pub(crate) stack: SourceStack,
     diagram: OnceCell<std::result::Result<(Store, Func), String>>,
 }
 

@@ -6,7 +6,7 @@ use callgate_core::{LongProgram, SyscallSet, diagram};
 use callgate_formats::statements::{Statement, Statements};
 use callgate_formats::why::{Cause, Why, why};
 
-use crate::source::{Filter, FilterContent};
+use crate::source::{FilterContent, SourceFilter};
 
 /// The verdict of a filter, and why.
 pub(super) struct FilterReason<'f> {
@@ -31,7 +31,7 @@ pub(super) enum Reason<'f> {
 }
 
 impl<'f> FilterReason<'f> {
-    pub(super) fn of(filter: &'f Filter, data: &SeccompData, call: Option<&str>) -> Self {
+    pub(super) fn of(filter: &'f SourceFilter, data: &SeccompData, call: Option<&str>) -> Self {
         let mut known = None;
         let (verdict, reason) = match &filter.content {
             FilterContent::Policy(policy) => match filter.statements() {

@@ -17,7 +17,7 @@ use crate::called::{called, given_count};
 use crate::options::Format;
 use crate::output;
 use crate::report::{Failure, Result, muted};
-use crate::source::{Filter, Place, Source};
+use crate::source::{Place, Source, SourceFilter};
 
 pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
     let reading = args.reading.with_statements();
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
     };
     let read = Read::new(source, &reading)?;
     let stack = &read.stack;
-    stack.filters.iter().try_for_each(Filter::check_values)?;
+    stack.filters.iter().try_for_each(SourceFilter::check_values)?;
     let format = args.format.metrics().err().ok_or_else(|| {
         Failure::new("only the denials of a log can be metrics")
             .help("give --from LOG, or use --format text or json")

@@ -6,7 +6,7 @@ use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::is_constant_allow;
 use callgate_formats::statements::{Site, Statement};
 use callgate_formats::why::{Cause, Why, why};
-use callgate_requests::source::{Filter, FilterContent, Message, Messages};
+use callgate_requests::source::{FilterContent, Message, Messages, SourceFilter};
 use callgate_requests::{Call, syscall};
 
 use super::filter::Shown;
@@ -57,7 +57,7 @@ pub(crate) fn simulate(analysis: &Analysis<'_>, call: &Call) -> Result<Shown, Me
 /// What the text of a filter says.
 fn reason(
     list: &mut Markup,
-    filter: &Filter,
+    filter: &SourceFilter,
     data: &SeccompData,
     arch: Arch,
     analysis: &Analysis<'_>,
