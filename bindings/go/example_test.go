@@ -35,3 +35,34 @@ func ExampleError() {
 	// callgate: p.kafel:1:26: error: unknown syscall `wriet`
 	//   help: did you mean `write`?
 }
+
+// The policy is compiled once. A process that knows its descriptor sets it, and installs the program.
+func ExampleTemplate_Instantiate() {
+	policy := callgate.Profile([]byte("ALLOW { write { fd == $log }, exit_group } DEFAULT ERRNO(1)"),
+		callgate.WithMachine("amd64"), callgate.WithName("worker.kafel"))
+	template, err := callgate.CompileTemplate(policy)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	program, err := template.Instantiate(map[string]uint64{"log": 7})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, fd := range []string{"7", "8"} {
+		write := callgate.Syscall{Name: "write", Args: []string{fd}}
+		simulated, err := callgate.Simulate(program.Source(callgate.WithMachine("amd64")), write)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(fd, simulated.Permitted)
+	}
+	_, err = template.Instantiate(map[string]uint64{"lgo": 7})
+	fmt.Println(err)
+	// Output:
+	// 7 true
+	// 8 false
+	// callgate: error: the policy has no variable "lgo"; it has "log"
+}
