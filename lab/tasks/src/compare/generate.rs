@@ -1,13 +1,23 @@
 //! Generated rules, the same in every run.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
 use callgate::{Arch, Verdict};
-use callgate_bpf::SyscallTable;
-use callgate_bpf::random::Rng;
 use callgate_core::policy::{Field, Test};
 
 use super::rules::{Alternative, Rules};
+
+/// Pseudo-random numbers from a 64-bit linear congruential generator (Knuth's constants).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (((self.0 >> 32) * u64::from(bound)) >> 32) as u32
+    }
+}
 
 fn allow(tests: Vec<Test>) -> Alternative {
     Alternative { tests, verdict: Verdict::ALLOW }
@@ -35,13 +45,13 @@ pub(super) fn numbers(count: u32) -> Rules {
 /// `ioctl` with this many commands, encoded with a letter per driver, directions and sizes
 /// (`include/uapi/asm-generic/ioctl.h`).
 pub(super) fn commands(count: u32) -> Rules {
-    let mut rng = Rng::new(1);
+    let mut random = Random(1);
     let sizes = [4, 8, 8, 16, 24, 32, 40, 64, 104, 256];
     let alternatives = (0..count).filter_map(|index| {
         let (letter, command) = (0x41 + index / 100, index % 100);
-        let (direction, size) = match rng.below(5) as u32 {
+        let (direction, size) = match random.below(5) {
             0 => (0, 0),
-            other => (1 + other % 3, rng.pick(&sizes)?),
+            other => (1 + other % 3, sizes[random.below(sizes.len() as u32) as usize]),
         };
         let value = direction << 30 | size << 16 | letter << 8 | command;
         Some(allow(vec![eq(1, value)?]))
@@ -52,8 +62,8 @@ pub(super) fn commands(count: u32) -> Rules {
 
 /// `ioctl` with this many random values of its second argument.
 pub(super) fn values(count: u32) -> Rules {
-    let mut rng = Rng::new(3);
-    let alternatives = (0..count).filter_map(|_| Some(allow(vec![eq(1, rng.next() as u32)?])));
+    let mut random = Random(3);
+    let alternatives = (0..count).filter_map(|_| Some(allow(vec![eq(1, random.below(u32::MAX))?])));
     let ioctl = Arch::X86_64.number("ioctl").unwrap_or_default();
     allow_list(BTreeMap::from([(ioctl, alternatives.collect())]))
 }
@@ -70,13 +80,12 @@ pub(super) fn pairs(count: u32) -> Rules {
 /// This many rules for random syscalls: one in four is unconditional, the others compare an argument with one
 /// or two values.
 pub(super) fn random(count: u32) -> Rules {
-    let mut rng = Rng::new(2);
-    let mut below = |limit: u32| rng.below(limit as usize) as u32;
+    let mut random = Random(2);
     let mut syscalls: BTreeMap<u32, Vec<Alternative>> = BTreeMap::new();
     for _ in 0..count {
         // As many syscalls as rules, so that the number of syscalls grows and not the conditions of each.
-        let alternatives = syscalls.entry(below(2 * count)).or_default();
-        let kind = below(8);
+        let alternatives = syscalls.entry(random.below(2 * count)).or_default();
+        let kind = random.below(8);
         if alternatives.iter().any(|alternative| alternative.tests.is_empty()) {
             continue;
         }
@@ -84,10 +93,10 @@ pub(super) fn random(count: u32) -> Rules {
             *alternatives = vec![allow(Vec::new())];
             continue;
         }
-        let first = below(3);
-        let mut tests = vec![eq(first, below(64))];
+        let first = random.below(3);
+        let mut tests = vec![eq(first, random.below(64))];
         if kind == 7 {
-            tests.push(eq(first + 1 + below(2), below(64)));
+            tests.push(eq(first + 1 + random.below(2), random.below(64)));
         }
         let tests = tests.into_iter().flatten().collect();
         alternatives.push(allow(tests));
