@@ -65,7 +65,7 @@ pub(super) fn program_filter(
 /// The program of a filter for the kernel.
 #[derive(Clone, Debug)]
 pub(crate) enum KernelProgram {
-    /// Compiled and proved.
+    /// Compiled, or made of other filters, and proved.
     Compiled(Proved),
     /// The source is a program, of which nothing is proved.
     Given(Program),
@@ -113,9 +113,11 @@ pub(crate) trait Compile {
 
     /// Like [`Compile::kernel_program`], without warnings.
     fn program_as_it_is(&self, options: &CompileOptions) -> Result<KernelProgram> {
-        match self.filter().given_program() {
-            None => Ok(KernelProgram::Compiled(self.compile(options)?.program)),
-            Some(program) => Ok(KernelProgram::Given(self.for_the_kernel(program)?)),
+        let filter = self.filter();
+        match (filter.proved(), filter.given_program()) {
+            (Some(proved), _) => Ok(KernelProgram::Compiled(proved.clone())),
+            (None, Some(program)) => Ok(KernelProgram::Given(self.for_the_kernel(program)?)),
+            (None, None) => Ok(KernelProgram::Compiled(self.compile(options)?.program)),
         }
     }
 

@@ -145,7 +145,7 @@ impl Combination {
     /// As [`Combination::compile`].
     pub fn into_filter(self, warnings: &mut Messages) -> Result<SourceFilter, Messages> {
         let options = Options { budget: PROMPT, ..Options::default() };
-        let program = self.compile(&options, &mut |_| (), warnings)?.program.into();
+        let program = self.compile(&options, &mut |_| (), warnings)?.program;
         let (kinds, endian) = (Kinds::of(self.filters()), self.endian());
         let filter =
             SourceFilter::made(self.name, program, endian, self.arches, kinds, self.wording);

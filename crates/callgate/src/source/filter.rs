@@ -2,7 +2,7 @@
 
 use crate::compile::{self, CompileError, Compiled, Options, Phase};
 use crate::lint::Subject;
-use crate::{Arch, Description, Endian};
+use crate::{Arch, Description, Endian, Proved};
 use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_codegen::Weights;
@@ -47,6 +47,8 @@ pub struct SourceFilter {
     pub warnings_of_files: Vec<(String, Diagnostic)>,
     /// The policy without the rules that a runtime adds, if it adds some.
     pub(super) own_policy: Option<Policy>,
+    /// The program, if it was made of other filters and proved of them.
+    pub(super) proved: Option<Proved>,
     /// The words of its caller, for advice.
     pub wording: &'static Wording,
 }
@@ -136,16 +138,22 @@ impl SourceFilter {
         SourceFilter { wording, strict, ..self }
     }
 
-    /// The program of a source in these words that was made of other filters.
+    /// The program of a source in these words that was made of other filters, and proved.
     pub(super) fn made(
         name: String,
-        program: LongProgram,
+        program: Proved,
         endian: Endian,
         arches: Vec<Arch>,
         kinds: Kinds,
         wording: &'static Wording,
     ) -> SourceFilter {
-        SourceFilter { kinds, wording, ..SourceFilter::of_program(name, program, endian, arches) }
+        let filter = SourceFilter::of_program(name, program.clone().into(), endian, arches);
+        SourceFilter { kinds, wording, proved: Some(program), ..filter }
+    }
+
+    /// The program with its proof, if it was made of other filters: `a + b`, or of a stack.
+    pub fn proved(&self) -> Option<&Proved> {
+        self.proved.as_ref()
     }
 
     fn new(name: String, content: Content, arches: Vec<Arch>) -> SourceFilter {
@@ -166,6 +174,7 @@ impl SourceFilter {
             warnings: Vec::new(),
             warnings_of_files: Vec::new(),
             own_policy: None,
+            proved: None,
             wording: Wording::REQUEST,
         }
     }

@@ -170,7 +170,7 @@ impl SourceStack {
         }
         let options = Options { budget: PROMPT, ..Options::default() };
         let (arches, wording) = (self.arches(), self.wording());
-        let program = self.merge(&options)?.compiled.program.into();
+        let program = self.merge(&options)?.compiled.program;
         let flags = self.members().map_or(FilterFlags::NONE, |stack| stack.flags());
         let is_of_unit = self.filters.iter().any(|filter| filter.is_of_unit);
         let (kinds, endian) = (Kinds::of(&self.filters), self.endian());
