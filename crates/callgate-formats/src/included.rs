@@ -175,7 +175,7 @@ impl Inclusions {
     ) -> Opened {
         let shown = shorten(name);
         let mut stop = |message: String, help: &str| {
-            reports.error(at, message).help = help.to_owned();
+            reports.error(at, message).set_too_large(help);
             Opened::Stop
         };
         self.count += 1;

@@ -117,7 +117,7 @@ impl Resolver<'_, '_> {
                         let message =
                             format!("`&&` and `||` are nested more than {MAX_DEPTH} deep");
                         let help = "write the condition in several rules";
-                        return Err(Mistake::new(item.at.at, message, help));
+                        return Err(Mistake::new(item.at.at, message, help).too_large());
                     }
                     Value::Group(joined)
                 }

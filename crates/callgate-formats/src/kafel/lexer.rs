@@ -81,11 +81,26 @@ pub(super) struct Mistake {
     pub(super) at: Place,
     pub(super) message: String,
     pub(super) help: String,
+    /// Whether the text exceeds a limit of the reader.
+    pub(super) is_too_large: bool,
 }
 
 impl Mistake {
     pub(super) fn new(at: Place, message: impl Into<String>, help: impl Into<String>) -> Mistake {
-        Mistake { at, message: message.into(), help: help.into() }
+        Mistake { at, message: message.into(), help: help.into(), is_too_large: false }
+    }
+
+    /// The same mistake, because of a limit of the reader.
+    pub(super) fn too_large(self) -> Mistake {
+        Mistake { is_too_large: true, ..self }
+    }
+
+    pub(super) fn report(self, reports: &mut Reports) {
+        let error = reports.error(self.at, self.message);
+        match self.is_too_large {
+            true => error.set_too_large(self.help),
+            false => error.help = self.help,
+        }
     }
 }
 
@@ -414,8 +429,8 @@ impl<'a, 'i> Tokens<'a, 'i> {
         }
     }
 
-    pub(super) fn report(&mut self, Mistake { at, message, help }: Mistake) {
-        self.reports.error(at, message).help = help;
+    pub(super) fn report(&mut self, mistake: Mistake) {
+        mistake.report(&mut self.reports);
     }
 
     /// Starts to read an included file.

@@ -71,8 +71,8 @@ impl Lowering<'_> {
         let mut resolver = Resolver { lowering: self, filter, arch, syscall: name };
         match resolver.evaluate(&filter.condition) {
             Ok(when) => Some(Lowered { nr, when }),
-            Err(Mistake { at, message, help }) => {
-                self.error(at, message, help);
+            Err(mistake) => {
+                mistake.report(self.reports);
                 None
             }
         }
@@ -384,7 +384,7 @@ impl Progress {
         }
         let message = format!("the comparisons have more than {MAX_TESTS} tests of arguments");
         let help = "compare fewer arguments with each other, or give fewer architectures";
-        Err(Mistake::new(at.at, message, help))
+        Err(Mistake::new(at.at, message, help).too_large())
     }
 
     /// Whether the limit is exceeded, so that no more conditions are made.

@@ -379,7 +379,7 @@ impl<'a, 'i> Parser<'a, 'i> {
         while self.tokens.peek().kind != TokenKind::End {
             self.tokens.take();
         }
-        Mistake::new(at, message, "split the policy, or write ranges instead of lists")
+        Mistake::new(at, message, "split the policy, or write ranges instead of lists").too_large()
     }
 
     /// Takes the next token if it is of this kind.

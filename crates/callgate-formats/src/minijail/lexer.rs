@@ -155,8 +155,8 @@ impl Lexer {
             }
             if tokens.len() > MAX_TOKENS {
                 let message = format!("the statement has more than {MAX_TOKENS} words and signs");
-                reports.error(self.place(start + at), message).help =
-                    "write several statements".to_owned();
+                let error = reports.error(self.place(start + at), message);
+                error.set_too_large("write several statements");
                 return false;
             }
             at += len;

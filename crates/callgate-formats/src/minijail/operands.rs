@@ -137,7 +137,9 @@ impl Parser<'_> {
         let value = if self.takes(Kind::Sign("(")) {
             if depth == MAX_DEPTH {
                 let message = format!("parentheses are nested more than {MAX_DEPTH} deep");
-                return Err(self.fail_at(opening, message, "write fewer of them"));
+                let at = opening.map_or(self.line.end, |token| token.span.at);
+                self.reports.error(at, message).set_too_large("write fewer of them");
+                return Err(Stop);
             }
             let value = self.value_at(depth + 1)?;
             if !self.takes(Kind::Sign(")")) {

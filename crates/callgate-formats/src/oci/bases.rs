@@ -118,7 +118,8 @@ pub(super) fn read_bases(
                     let message = format!(
                         "with `{shown}` the base profiles have {bytes} bytes, the maximum is {MAX_TEXT}"
                     );
-                    return reader.refuse(at, message, "use smaller base profiles");
+                    reader.error(at, message).set_too_large("use smaller base profiles");
+                    return None;
                 }
                 let (identity, file_name) = (Some(file.identity.clone()), file.name.clone());
                 siblings = Cow::Owned(parse_file(reader, file, at)?);
