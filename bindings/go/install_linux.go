@@ -89,15 +89,20 @@ func (p *Program) Install(options ...InstallOption) error {
 	if err := p.checkProved("InstallUnproved"); err != nil {
 		return err
 	}
-	return p.InstallUnproved(options...)
+	return p.installFilter("InstallListener", options)
 }
 
 // InstallUnproved installs a program of which nothing is proved, as [Program.Install] does: one that was written by hand, that
 // was changed, that [Optimize] returned as it was given, or that another process sent as JSON.
 func (p *Program) InstallUnproved(options ...InstallOption) error {
+	return p.installFilter("InstallListenerUnproved", options)
+}
+
+// installFilter installs a filter without a listener; withListener is the method for filters that notify one.
+func (p *Program) installFilter(withListener string, options []InstallOption) error {
 	if p.Notifies() {
-		return refused(ReasonNotifies, unix.ENOTSUP, "the filter notifies a listener (USER_NOTIF), and Install has none",
-			"use InstallListener, or another action")
+		return refused(ReasonNotifies, unix.ENOTSUP, "the filter notifies a listener (USER_NOTIF), and is installed without one",
+			"use "+withListener+", or another action")
 	}
 	how, err := p.installation(options)
 	if err != nil {
@@ -105,7 +110,7 @@ func (p *Program) InstallUnproved(options ...InstallOption) error {
 	}
 	if how.flags&unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV != 0 {
 		err := refused(ReasonFlags, unix.EINVAL, waitKillable+" needs a listener, and this filter is installed without one",
-			"omit WithWaitKillable or remove the flag from the policy, or let a rule notify and use InstallListener")
+			"omit WithWaitKillable or remove the flag from the policy, or let a rule notify and use "+withListener)
 		err.Flags = []string{waitKillable}
 		return err
 	}
@@ -123,14 +128,19 @@ func (p *Program) InstallListener(options ...InstallOption) (int, error) {
 	if err := p.checkProved("InstallListenerUnproved"); err != nil {
 		return -1, err
 	}
-	return p.InstallListenerUnproved(options...)
+	return p.installListener("Install", options)
 }
 
 // InstallListenerUnproved is [Program.InstallListener] for a program of which nothing is proved, as in
 // [Program.InstallUnproved].
 func (p *Program) InstallListenerUnproved(options ...InstallOption) (int, error) {
+	return p.installListener("InstallUnproved", options)
+}
+
+// installListener installs a filter with a listener; without is the method for filters that notify none.
+func (p *Program) installListener(without string, options []InstallOption) (int, error) {
 	if !p.Notifies() {
-		return -1, refused(ReasonNeverNotifies, unix.EINVAL, "the filter never notifies a listener (USER_NOTIF)", "use Install")
+		return -1, refused(ReasonNeverNotifies, unix.EINVAL, "the filter never notifies a listener (USER_NOTIF)", "use "+without)
 	}
 	how, err := p.installation(options)
 	if err != nil {
