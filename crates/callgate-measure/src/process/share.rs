@@ -83,6 +83,11 @@ enum Kind {
 }
 
 impl ShareError {
+    /// Whether more time may help.
+    pub fn is_about_time(&self) -> bool {
+        !matches!(self.0, Kind::NothingMeasured)
+    }
+
     /// What to do.
     pub fn help(&self) -> &'static str {
         match self.0 {

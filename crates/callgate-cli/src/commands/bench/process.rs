@@ -47,7 +47,13 @@ pub(super) fn measure_process(pid: u32, args: &FiltersArgs) -> Result<u8> {
     let filters = Subject::new(process.to_string(), programs)
         .map_err(|error| Failure::about(&name, error.to_string()))?;
     let counted = count(&process, args)?;
-    let about = |error: ShareError| Failure::new(format!("{process}: {error}")).help(error.help());
+    let about = |error: ShareError| {
+        let help = match error.is_about_time() {
+            true => "record while it has work, or for a longer time (--for)",
+            false => error.help(),
+        };
+        Failure::new(format!("{process}: {error}")).help(help)
+    };
     let calls = calls(&counted, &filters)?;
     let windows = windows(&counted, &calls);
     let calls: Vec<ProcessCall> = calls.into_iter().map(|(_, call)| call).collect();

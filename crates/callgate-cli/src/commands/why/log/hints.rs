@@ -3,8 +3,8 @@
 use callgate_trace::denials::{DenialLog, SecurityModule};
 
 /// Where the record of a denial is. Records that auditd receives are not in the kernel's ring buffer.
-const RECORDS: &str = "find the record of the kernel: `journalctl -k --grep type=1326`, `dmesg | grep type=1326` or, if \
-                       auditd runs, `ausearch -m SECCOMP`";
+const RECORDS: &str = "find the record of the kernel: `journalctl -k --grep type=1326` or `dmesg | grep type=1326`; if \
+                       auditd runs, only `ausearch -m SECCOMP` has it";
 
 /// How to see denials that have no record.
 const WITHOUT_RECORD: &str = "syscalls that fail with an errno have no record, unless the filter is installed with \
