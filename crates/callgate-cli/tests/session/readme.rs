@@ -9,7 +9,6 @@
 //!
 //! | word | meaning |
 //! |---|---|
-//! | `silent` | the output is not shown |
 //! | `numbers` | numbers and the space around them vary |
 //! | `noisy` | the exit status may be 3, standard error is not shown, and remarks about noise vary, because the machine may be busy |
 
@@ -126,7 +125,7 @@ fn blocks(text: &str) -> Vec<Block> {
             line.strip_prefix("<!-- example: ").and_then(|rest| rest.strip_suffix(" -->"));
         if let Some(comment) = comment {
             words = comment.split_whitespace().map(str::to_owned).collect();
-            let known = |word: &String| ["silent", "numbers", "noisy"].contains(&word.as_str());
+            let known = |word: &String| ["numbers", "noisy"].contains(&word.as_str());
             assert!(words.iter().all(known), "README.md:{number}: unknown word: {line}");
         } else if !line.is_empty() {
             assert!(words.is_empty(), "README.md:{number}: no example below the comment");
@@ -166,20 +165,18 @@ fn play(block: &Block) -> TestResult {
             block.line,
             output.status
         );
-        if block.has("silent") {
-            assert!(example.prints.is_empty(), "README.md:{}: output is shown", block.line);
-            continue;
-        }
         let mut printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
         let mut shown = example.prints.as_slice();
+        let all = printed.len();
         if let [lines @ .., "…"] = shown {
             shown = lines;
             printed.truncate(shown.len());
-        }
-        if let ["…", lines @ ..] = shown {
+        } else if let ["…", lines @ ..] = shown {
             shown = lines;
-            printed.drain(..printed.len().saturating_sub(shown.len()));
+            printed.drain(..all.saturating_sub(shown.len()));
         }
+        let is_shortened = shown.len() != example.prints.len();
+        assert!(!is_shortened || all > shown.len(), "README.md:{}: … is nothing", block.line);
         let same = printed.len() == shown.len()
             && printed.iter().zip(shown).all(|(own, shown)| {
                 let plain = |line: &str| match block.has("noisy") {
