@@ -74,7 +74,7 @@ const ARCHES: [Arch; 8] = [
     Arch::Mipsel64,
 ];
 
-/// A source in a language. The first byte chooses the architectures: one, or that one with x86_64. From 128 on, the first line
+/// A source in a language. The first byte chooses the architectures: one, and perhaps x86_64 and x32 with it. From 128 on, the first line
 /// is the name of the part. Zero bytes separate the texts of a source that may have several files, each of which has a role.
 pub fn in_language(language: &Language, input: &[u8]) {
     let Some((first, text)) = input.split_first() else { return };
@@ -82,6 +82,11 @@ pub fn in_language(language: &Language, input: &[u8]) {
     if first & 8 != 0 {
         arches.push(ARCHES[0]);
     }
+    if first & 16 != 0 {
+        arches.push(Arch::X32);
+    }
+    arches.sort_unstable();
+    arches.dedup();
     let part_end = text.iter().position(|byte| *byte == b'\n').filter(|_| first & 0x80 != 0);
     let (part, text) = match part_end {
         Some(end) => (Some(String::from_utf8_lossy(&text[..end])), &text[end + 1..]),
