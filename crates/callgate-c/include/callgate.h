@@ -178,9 +178,8 @@ CALLGATE_CHECKED int callgate_source_add_source(callgate_source *expression, con
  *
  *	name		the name in messages, "source" without this; its
  *			extension helps to recognize the format
- *	format		a name such as docker or kafel, as before the colon of a
- *			source of the command, or bpftext; without this, the
- *			content decides
+ *	format		a name such as docker or kafel (docs/commands.md lists
+ *			them), or bpftext; without this, the content decides
  *	arches		the architectures, with commas: x86_64,x86
  *	machine		the architecture where a source names none; that of the
  *			process without this

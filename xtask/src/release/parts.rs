@@ -59,7 +59,7 @@ pub(super) const PARTS: &[Part] = &[
         name: "python",
         summary: "wheels for glibc and musl, and the source distribution",
         needs: &["python3"],
-        checks_need: &["apt-get", "nm", "qemu-x86_64", "qemu-aarch64", "unzip"],
+        checks_need: &["apt-get", "make", "musl-gcc", "nm", "qemu-x86_64", "qemu-aarch64", "unzip"],
         build: python::build,
         check: python::check,
     },

@@ -128,7 +128,7 @@ class Program(AsSource):
     def install_unproved(self, *, new_listener: bool, **options: Unpack[InstallOptions]) -> Optional[Listener]: ...
 
     def install_unproved(self, *, new_listener: bool = False, **options: Unpack[InstallOptions]) -> Optional[Listener]:
-        """Installs a program of which nothing is proved, as `install` does: it does what it does."""
+        """Like `install`, but does not check that the instructions were proved: they are installed as they are."""
         check_names(options, INSTALLING)
         return self._install(new_listener, options)
 

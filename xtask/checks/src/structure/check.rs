@@ -14,10 +14,11 @@ Reads the source files of all packages of the workspace, without their tests, an
 the dependencies between packages. Fails if files of a package import from each
 other in a circle, if a mod.rs or lib.rs defines something, if a package has a
 dependency that ARCHITECTURE.md does not permit, if an enum of a package in crates
-lists languages beside the registry, if a document names a missing file or quotes
+lists languages beside the registry, if a string outside of it is the name of a
+language, if a document names a missing file or quotes
 another figure than docs/figures.json (`cargo xtask figures --help`), if README.md
-has more than 900 words, if a workflow uses an action without the hash of a commit,
-or if the crate that must be believed has more lines of code than its limit, a
+has more than 900 words, if a workflow uses an action without the hash of a commit
+or an image without its digest, or if the crate that must be believed has more lines of code than its limit, a
 dependency more, or unsafe code.
 ";
 
