@@ -4,7 +4,7 @@ use callgate_bpf::SyscallTable;
 use std::cmp::Reverse;
 
 use callgate::explain::{self, Explanation, Group, Outcome};
-use callgate::purposes::{Severity, danger};
+use callgate::purposes::{Danger, Severity, danger};
 use callgate::{Arch, Verdict};
 use callgate_codegen::query::Difference;
 use callgate_core::diagram::{Func, Store};
@@ -142,6 +142,16 @@ impl<'s> Compared<'s> {
         explained.zip(name).is_some_and(|(arch, name)| arch.dangers.contains(&name))
     }
 
+    /// Whether a filter allows a dangerous syscall, with a dangerous argument that the other one does not allow if only some are.
+    pub fn is_further_danger(&self, side: Side, arch: Arch, nr: u32, danger: &Danger) -> bool {
+        if danger.values.is_empty() {
+            return self.is_dangerous(side, arch, nr);
+        }
+        let [a, b] = self.of_syscall(arch.token(), nr);
+        let funcs = if side == Side::A { [a, b] } else { [b, a] };
+        !danger.further_values(self.store, funcs, arch).is_empty()
+    }
+
     fn of_syscall(&self, token: u32, nr: u32) -> [Func; 2] {
         self.roots.map(|root| {
             let of_arch = self.store.follow(root, Word::ARCH, token);
@@ -157,17 +167,6 @@ pub enum Side {
     A,
     /// The second.
     B,
-}
-
-impl Side {
-    /// The other one.
-    #[must_use]
-    pub fn other(self) -> Side {
-        match self {
-            Side::A => Side::B,
-            Side::B => Side::A,
-        }
-    }
 }
 
 /// Whether two sets have a number in common.

@@ -170,8 +170,7 @@ pub(super) fn dangers(
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for (nr, name) in arch.syscalls().filter(|(nr, _)| difference.syscalls.contains(*nr)) {
         let Some(danger) = danger(name) else { continue };
-        let is_new = danger.values.is_empty() || !compared.is_dangerous(side.other(), arch, nr);
-        if !is_new || !compared.is_dangerous(side, arch, nr) {
+        if !compared.is_further_danger(side, arch, nr, danger) {
             continue;
         }
         match found.iter_mut().find(|(reason, _)| *reason == danger.reason) {

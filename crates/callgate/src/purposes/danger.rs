@@ -58,6 +58,18 @@ impl Danger {
         self.values.iter().any(|value| self.permits_value(value, store, func, arch))
     }
 
+    /// The dangerous values with which one filter permits the syscall and the other one does not. The functions are what they do
+    /// with it.
+    pub fn further_values(
+        &self,
+        store: &Store,
+        [own, others]: [Func; 2],
+        arch: Arch,
+    ) -> Vec<&'static DangerousValue> {
+        let permits = |func, value| self.permits_value(value, store, func, arch);
+        self.values.iter().filter(|value| permits(own, value) && !permits(others, value)).collect()
+    }
+
     /// Whether a filter permits the syscall with one of its dangerous values.
     pub(super) fn permits_value(
         &self,
@@ -352,14 +364,7 @@ pub fn further_dangers(
                 let numbers = store.follow(filter, Word::ARCH, arch.token());
                 store.follow(numbers, Word::NR, nr)
             });
-            let values: Vec<&DangerousValue> = danger
-                .values
-                .iter()
-                .filter(|value| {
-                    danger.permits_value(value, store, own, arch)
-                        && !danger.permits_value(value, store, others, arch)
-                })
-                .collect();
+            let values = danger.further_values(store, [own, others], arch);
             let is_further = match danger.values.is_empty() {
                 true => {
                     danger.is_permitted(store, own, arch)
