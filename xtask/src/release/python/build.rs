@@ -3,7 +3,7 @@
 use std::fs;
 
 use callgate_tasks::Result;
-use callgate_tasks::files::{make, write};
+use callgate_tasks::files::{make, remove, write};
 
 use super::super::context::{Context, execute};
 use super::super::notices::{THIRD_PARTY, notices};
@@ -15,6 +15,8 @@ use crate::paths::remap;
 
 /// Builds all of them.
 pub(in crate::release) fn build(context: &Context) -> Result<Vec<Artefact>> {
+    // On top of an earlier build, the native library had other bytes.
+    remove(&context.work.join("python"))?;
     let output = context.output.join("python");
     make(&output)?;
     let tools = Tools::new(context)?;
