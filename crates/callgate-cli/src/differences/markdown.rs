@@ -41,6 +41,7 @@ pub(crate) fn markdown(
         let _ = writeln!(text, "{none}");
         return text;
     }
+    let all = by_change(differences, compared, titles);
     let kinds: &[(Change, &str)] = match titles {
         Titles::Changes => &[
             (Change::More, "More is allowed"),
@@ -51,10 +52,8 @@ pub(crate) fn markdown(
         Titles::Excess => &[],
     };
     if matches!(titles, Titles::Excess) {
-        let all = differences.list().iter();
-        all.for_each(|one| group(&mut text, one, compared, titles, Change::Less));
+        all.iter().for_each(|(change, one)| group(&mut text, one, compared, titles, *change));
     }
-    let all = by_change(differences, compared);
     for (kind, title) in kinds {
         let of_kind: Vec<_> = all.iter().filter(|(own, _)| own == kind).collect();
         if of_kind.is_empty() {

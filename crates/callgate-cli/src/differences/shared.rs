@@ -35,8 +35,13 @@ pub(super) enum Change {
 }
 
 impl Change {
-    /// What matters most comes first.
-    pub(super) const ORDER: [Change; 4] = [Change::More, Change::Both, Change::Less, Change::Other];
+    /// What matters most comes first: what B allows, or what A allows and B does not.
+    pub(super) fn order(titles: Titles) -> [Change; 4] {
+        match titles {
+            Titles::Changes => [Change::More, Change::Both, Change::Less, Change::Other],
+            Titles::Excess => [Change::Less, Change::Both, Change::More, Change::Other],
+        }
+    }
 
     pub(super) fn of(gains: [bool; 2]) -> Change {
         match gains {
@@ -48,62 +53,118 @@ impl Change {
     }
 }
 
-/// The differences with what they change, what B allows more first.
+/// The differences with what they change, what matters most first.
 pub(super) fn by_change<'d>(
     differences: &'d Differences,
     compared: &Compared<'_>,
+    titles: Titles,
 ) -> Vec<(Change, &'d Difference)> {
     let change = |one: &Difference| Change::of(compared.gains(one));
     let mut all: Vec<(Change, &Difference)> =
         differences.list().iter().map(|one| (change(one), one)).collect();
-    all.sort_by_key(|(change, _)| Change::ORDER.iter().position(|one| one == change));
+    all.sort_by_key(|(change, _)| Change::order(titles).iter().position(|one| one == change));
     all
 }
 
-/// The changes in a sentence: for how many syscalls B is looser and stricter, and which of them are dangerous.
+/// The differences in a sentence: for how many syscalls a filter is looser and stricter, and which of them are dangerous.
 pub(super) fn summary(
     changes: &[(Change, &Difference)],
     compared: &Compared<'_>,
-    [a, b]: [&str; 2],
+    names: [&str; 2],
+    titles: Titles,
 ) -> String {
+    match titles {
+        Titles::Changes => changed(changes, compared, names),
+        Titles::Excess => exceeding(changes, compared, names),
+    }
+}
+
+/// The names of the syscalls of some kinds of changes.
+fn names_of(changes: &[(Change, &Difference)], kinds: &[Change]) -> BTreeSet<&'static str> {
+    let own = changes.iter().filter(|(change, _)| kinds.contains(change));
+    let of_group = own.flat_map(|(_, one)| {
+        let named = Arch::with_token(one.data.arch).flat_map(Arch::syscalls);
+        named.filter(|(nr, _)| one.syscalls.contains(*nr)).map(|(_, name)| name)
+    });
+    of_group.collect()
+}
+
+/// The first names of a list, and how many there are more.
+fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     /// The most names that are listed.
     const MOST: usize = 6;
-    let names = |kinds: &[Change]| -> BTreeSet<&'static str> {
-        let own = changes.iter().filter(|(change, _)| kinds.contains(change));
-        let of_group = own.flat_map(|(_, one)| {
-            let named = Arch::with_token(one.data.arch).flat_map(Arch::syscalls);
-            named.filter(|(nr, _)| one.syscalls.contains(*nr)).map(|(_, name)| name)
-        });
-        of_group.collect()
-    };
-    let list = |names: &[&str]| match names.split_at_checked(MOST) {
+    let names: Vec<&str> = names.into_iter().collect();
+    match names.split_at_checked(MOST) {
         Some((first, rest)) if !rest.is_empty() => {
             format!("{} and {} more", first.join(", "), rest.len())
         }
         _ => names.join(", "),
-    };
-    let more = names(&[Change::More, Change::Both]);
-    let less = names(&[Change::Less, Change::Both]);
-    let other = names(&[Change::Other]);
-    let mut dangerous: Vec<&str> = Vec::new();
-    for (change, one) in changes {
-        let found = dangers(one, Titles::Changes, *change, compared);
-        dangerous.extend(found.into_iter().flat_map(|(_, names)| names));
     }
-    dangerous.sort_unstable();
-    dangerous.dedup();
+}
+
+/// The dangerous ones of these syscalls, or some of them if none is.
+fn which(
+    names: &BTreeSet<&'static str>,
+    changes: &[(Change, &Difference)],
+    compared: &Compared<'_>,
+    titles: Titles,
+) -> String {
+    let found = changes.iter().flat_map(|(change, one)| dangers(one, titles, *change, compared));
+    let dangerous: BTreeSet<&str> = found.flat_map(|(_, names)| names).collect();
+    match dangerous.is_empty() {
+        true => listed(names.iter().copied()),
+        false => format!("dangerous: {}", listed(dangerous)),
+    }
+}
+
+/// What A allows and B does not, and what both deny, A with a less strict action.
+fn exceeding(
+    changes: &[(Change, &Difference)],
+    compared: &Compared<'_>,
+    [a, b]: [&str; 2],
+) -> String {
+    let allowed = names_of(changes, &[Change::Less, Change::Both]);
+    let others = names_of(changes, &[Change::Other, Change::More]);
+    let mut parts = Vec::new();
+    if !allowed.is_empty() {
+        let calls = counted(allowed.len() as u64, "syscall");
+        let which = which(&allowed, changes, compared, Titles::Excess);
+        parts.push(format!(
+            "{a} allows {calls} ({which}) that {b} denies, at least for some arguments"
+        ));
+    }
+    // With another architecture, the same name may be denied by both.
+    let others = others.difference(&allowed).count();
+    if others > 0 {
+        let calls = counted(others as u64, "syscall");
+        let more = if parts.is_empty() { calls } else { format!("{others} more") };
+        let who = if parts.is_empty() { a } else { "it" };
+        parts.push(format!("{who} denies {more} with a less strict action"));
+    }
+    match parts.is_empty() {
+        true => format!("{a} is looser than {b} only for numbers without a name"),
+        false => parts.join("; "),
+    }
+}
+
+/// For how many syscalls B is looser and stricter than A.
+fn changed(
+    changes: &[(Change, &Difference)],
+    compared: &Compared<'_>,
+    [a, b]: [&str; 2],
+) -> String {
+    let more = names_of(changes, &[Change::More, Change::Both]);
+    let less = names_of(changes, &[Change::Less, Change::Both]);
+    let other = names_of(changes, &[Change::Other]);
     let syscalls = |count: usize| counted(count as u64, "syscall");
     let mut parts = Vec::new();
     if !more.is_empty() {
-        let which = match dangerous.as_slice() {
-            [] => list(&more.iter().copied().collect::<Vec<_>>()),
-            some => format!("dangerous: {}", list(some)),
-        };
+        let which = which(&more, changes, compared, Titles::Changes);
         parts.push(format!("looser than {a} for {} ({which})", syscalls(more.len())));
     }
     if !less.is_empty() {
         let than = if more.is_empty() { format!(" than {a}") } else { String::new() };
-        let which = list(&less.iter().copied().collect::<Vec<_>>());
+        let which = listed(less.iter().copied());
         parts.push(format!("stricter{than} for {} ({which})", syscalls(less.len())));
     }
     match (parts.as_slice(), other.len()) {

@@ -41,24 +41,13 @@ pub(crate) fn text(
     for remark in remarks {
         wrap(&mut text, remark, 0, 2);
     }
-    match shown.titles {
-        Titles::Changes if differences.list().is_empty() => {}
-        Titles::Changes => {
-            let changes = by_change(differences, compared);
-            let sentence = summary(&changes, compared, [&a.to_string(), &b.to_string()]);
-            let at_least =
-                if differences.more() > 0 { "; at least: not all groups are shown" } else { "" };
-            wrap(&mut text, &format!("{sentence}{at_least}"), 0, 2);
-            changes
-                .iter()
-                .for_each(|(change, one)| group(&mut text, one, *change, compared, shown));
-        }
-        Titles::Excess => {
-            differences
-                .list()
-                .iter()
-                .for_each(|one| group(&mut text, one, Change::Less, compared, shown));
-        }
+    if !differences.list().is_empty() {
+        let changes = by_change(differences, compared, shown.titles);
+        let sentence = summary(&changes, compared, [&a.to_string(), &b.to_string()], shown.titles);
+        let at_least =
+            if differences.more() > 0 { "; at least: not all groups are shown" } else { "" };
+        wrap(&mut text, &format!("{sentence}{at_least}"), 0, 2);
+        changes.iter().for_each(|(change, one)| group(&mut text, one, *change, compared, shown));
     }
     match differences.more() {
         0 => {}
