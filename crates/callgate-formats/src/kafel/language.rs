@@ -40,6 +40,7 @@ const ANNOTATED: AnnotatedWriter = AnnotatedWriter {
     runtime: "nsjail",
     also: &[],
     help: "A Kafel policy for nsjail",
+    usage: "nsjail --seccomp_policy FILE … -- COMMAND",
 };
 
 fn likeness(extension: Option<&str>, text: &[u8]) -> Likeness {

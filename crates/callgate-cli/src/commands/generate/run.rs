@@ -92,8 +92,13 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
             if args.explain {
                 summary::grants(&mut text, &draft, format);
             }
-            if let Some(path) = output.filter(|_| is_profile && to.is_read_back) {
-                summary::weights(&mut text, path, &named);
+            if let Some(path) = output {
+                if path.is_file() {
+                    summary::usage(&mut text, path, to);
+                }
+                if is_profile && to.is_read_back {
+                    summary::weights(&mut text, path, &named);
+                }
             }
             text
         }

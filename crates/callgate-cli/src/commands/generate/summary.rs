@@ -293,6 +293,13 @@ pub(super) fn grants(text: &mut String, draft: &Draft, format: LanguageId) {
     }
 }
 
+/// Shows how the written profile gets to where it is used.
+pub(super) fn usage(text: &mut String, path: &Path, to: &AnnotatedWriter) {
+    let path = argument(&path.to_string_lossy());
+    let _ = write!(text, "{:<16}", "use");
+    wrap(text, &to.usage.replace("FILE", &path), 16, 16);
+}
+
 /// Shows how to compile the profile with the recordings as weights.
 pub(super) fn weights(text: &mut String, path: &Path, named: &[NamedRecording]) {
     // Standard input cannot be read again.
