@@ -42,6 +42,22 @@ impl InstalledUnit {
         InstalledUnit::find_in(Path::new("/"), name)
     }
 
+    /// The unit of which a path names the file that systemd reads.
+    pub(super) fn of_file(path: &Path) -> Option<InstalledUnit> {
+        InstalledUnit::of_file_in(Path::new("/"), path)
+    }
+
+    fn of_file_in(root: &Path, path: &Path) -> Option<InstalledUnit> {
+        let directory = path.parent()?;
+        if !DIRECTORIES.iter().any(|known| root.join(known) == directory) || path.is_dir() {
+            return None;
+        }
+        let unit = InstalledUnit::find_in(root, path.file_name()?.to_str()?)?.ok()?;
+        // Another directory may have a file with this name that counts more. /lib is a link to /usr/lib on most systems.
+        let same = |a: &Path, b: &Path| Some(a.canonicalize().ok()? == b.canonicalize().ok()?);
+        same(&unit.file, path)?.then_some(unit)
+    }
+
     fn find_in(root: &Path, name: &str) -> Option<io::Result<InstalledUnit>> {
         let template = template(name);
         let names = [Some(name.to_owned()), template];
@@ -160,6 +176,15 @@ mod tests {
         assert_eq!(alias.file, link);
         let own = root.join("etc/systemd/system/real.service.d");
         assert!(alias.drop_ins.contains(&own), "{alias:?}");
+
+        let of_file = |path: &str| InstalledUnit::of_file_in(&root, &root.join(path));
+        let real = of_file("usr/lib/systemd/system/real.service").unwrap();
+        assert_eq!(real.drop_ins.last(), Some(&own));
+        put("opt/real.service");
+        assert_eq!(of_file("opt/real.service"), None);
+        put("run/systemd/system/real.service");
+        assert_eq!(of_file("usr/lib/systemd/system/real.service"), None);
+        assert!(of_file("run/systemd/system/real.service").is_some());
 
         let masked = root.join("etc/systemd/system/real.service");
         std::os::unix::fs::symlink("/dev/null", masked).unwrap();

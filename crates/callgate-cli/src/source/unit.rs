@@ -109,10 +109,10 @@ impl UnitSource {
             UnitSource::At(place) => {
                 systemd::check_unit_name(&name).map_err(|error| Failure::of(&name, vec![error]))?;
                 let read = read_files(place).map_err(|failure| self.explain(failure))?;
-                let UnitFiles { mut texts, is_installed } = read;
+                let UnitFiles { mut texts, is_installed, is_found } = read;
                 texts.iter_mut().for_each(|text| text.role = systemd::FILE);
                 Ok(Loaded {
-                    place: (!is_installed).then(|| place.clone()),
+                    place: (!is_found).then(|| place.clone()),
                     systemd: if is_installed { installed_version() } else { None },
                     ..Loaded::of_texts(name, language, texts)
                 })
@@ -155,19 +155,23 @@ fn directory_beside(path: &Path) -> PathBuf {
 /// The texts of a unit.
 struct UnitFiles {
     texts: Vec<NamedText>,
-    /// Whether it is a unit of this machine, given by its name.
+    /// Whether it is a unit of this machine.
     is_installed: bool,
+    /// Whether it was given by its name, and then found.
+    is_found: bool,
 }
 
 /// The unit file and its drop-ins, or the drop-ins of a directory, in the order in which systemd reads them.
 fn read_files(place: &Place) -> Result<UnitFiles> {
-    let given = |texts| UnitFiles { texts, is_installed: false };
+    let given = |texts| UnitFiles { texts, is_installed: false, is_found: false };
     let Place::File(path) = place else { return Ok(given(vec![read_text(place)?])) };
-    if let Some(unit) = installed(path) {
-        let unit = unit?;
-        let mut texts = vec![read_text(&Place::File(unit.file))?];
+    let found = installed(path).transpose()?;
+    let is_found = found.is_some();
+    if let Some(unit) = found.or_else(|| InstalledUnit::of_file(path)) {
+        let file = if is_found { unit.file } else { path.clone() };
+        let mut texts = vec![read_text(&Place::File(file))?];
         add_drop_ins(&unit.drop_ins, None, &mut texts)?;
-        return Ok(UnitFiles { texts, is_installed: true });
+        return Ok(UnitFiles { texts, is_installed: true, is_found });
     }
     if path.is_dir() {
         let mut texts = Vec::new();
