@@ -255,12 +255,13 @@ fn is_operator(word: &str) -> bool {
 /// What is expected.
 pub fn parse_denial(word: &str) -> Result<Verdict, String> {
     let number = || word.parse::<u16>().ok().filter(|number| (1..=MAX_ERRNO).contains(number));
-    match word {
+    let word = word.to_ascii_uppercase();
+    match word.as_str() {
         // `kill` as in units of systemd.
-        "KILL_PROCESS" | "kill" => Ok(Verdict::KILL_PROCESS),
+        "KILL_PROCESS" | "KILL" => Ok(Verdict::KILL_PROCESS),
         "KILL_THREAD" => Ok(Verdict::KILL_THREAD),
         "TRAP" => Ok(Verdict::trap(0)),
-        _ => errno_number(word).or_else(number).map(Verdict::errno).ok_or_else(|| {
+        word => errno_number(word).or_else(number).map(Verdict::errno).ok_or_else(|| {
             let errors = (1..=MAX_ERRNO).filter_map(errno_name);
             let known = ["KILL_PROCESS", "KILL_THREAD", "TRAP"].into_iter().chain(errors);
             let near = nearest(word, known);

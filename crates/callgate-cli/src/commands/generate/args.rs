@@ -185,7 +185,7 @@ pub(crate) struct GenerateArgs {
     args: ArgumentsArg,
 
     /// What happens to all other syscalls
-    #[arg(long, value_name = "ACTION", default_value = "enosys")]
+    #[arg(long, value_name = "ACTION", default_value = "enosys", ignore_case = true)]
     deny: DenyArg,
 
     /// The architecture of the profile, and of logs that do not name one; may be repeated [default: those with
@@ -262,6 +262,7 @@ enum DenyArg {
     /// They fail with EPERM
     Eperm,
     /// The process is killed
+    #[value(alias = "KILL_PROCESS")]
     Kill,
     /// They are executed and logged, to try out a profile
     Log,
