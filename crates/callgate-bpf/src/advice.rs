@@ -47,9 +47,9 @@ pub enum Advice {
     NewerSystemd,
     /// Read the filters of a running process.
     ReadProcess,
-    /// Start the program and read its filter, or do this.
+    /// Start the program and catch the filter that it installs, or do this.
     ReadProcessOr(&'static str),
-    /// Generate a profile from the program in an ELF file, or read the filters of its process.
+    /// Generate a profile from the program in an ELF file, or catch the filters that it installs.
     GenerateFromBinary,
     /// Generate a profile from a recording, or compare a filter with it.
     UseRecording,
@@ -162,10 +162,10 @@ impl fmt::Display for Advice {
             Advice::NewerSystemd => "for a newer systemd, give its version",
             Advice::ReadProcess => "the filters of a running process can be read",
             Advice::ReadProcessOr(what) => {
-                return write!(f, "{what}, or start the program and read its filter");
+                return write!(f, "{what}, or start the program and catch the filter that it installs");
             }
             Advice::GenerateFromBinary => {
-                "generate a profile from its code, or read the filters of a process that runs it"
+                "generate a profile from its code, or start it and catch the filters that it installs"
             }
             Advice::UseRecording => "generate a profile from it, or compare a filter with it",
             Advice::ExtractProgram => {

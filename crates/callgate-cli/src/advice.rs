@@ -55,10 +55,10 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         Advice::Program(ProgramHint::Shorten) => "`callgate optimize` may make it smaller, or split it into several filters",
         Advice::ReadProcess => "`callgate explain pid:N` reads the filters of a process",
         Advice::ReadProcessOr(what) => {
-            return Some(format!("{what}, or start the program and read its filter: callgate explain pid:N"));
+            return Some(format!("{what}, or catch what the program installs: callgate dump -o DIR -- CMD"));
         }
         Advice::GenerateFromBinary =>
-            "callgate generate --binary FILE makes a profile for it; callgate explain pid:N reads the filters of a process",
+            "callgate generate --binary FILE makes a profile for it; callgate dump -- FILE catches the filters that it installs",
         Advice::UseRecording => "callgate generate makes a profile from it; callgate check compares a filter with it",
         Advice::ExtractProgram =>
             "write the program with --emit bpf, or take it out: jq -r '..|.program?|arrays|length,(.[]|join(\" \"))'",

@@ -44,7 +44,8 @@ mod tracer;
 
 pub use error::RecordError;
 pub use note::{Note, RecordMethod};
-pub use record::{Recorders, attach_to, record, record_to};
+pub use ptrace::{CaughtFilter, MAX_CAUGHT};
+pub use record::{Caught, Recorders, attach_to, catch, record, record_to};
 pub use running::{AttachTarget, Cgroup, RunningProcess, TargetError};
 pub use save::{ExecutableRecording, Recorded, Save, ended_by, exit_status};
 pub use tally::{MAX_EXECUTABLES, MAX_SYSCALLS, MAX_THREADS};

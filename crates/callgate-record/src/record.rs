@@ -8,7 +8,7 @@ use callgate_linux::Command;
 use crate::bpf::{self, Attached};
 use crate::error::{RecordError, RecordErrorKind};
 use crate::note::{Note, RecordMethod};
-use crate::ptrace;
+use crate::ptrace::{self, CaughtFilter, Installed};
 use crate::running::AttachTarget;
 use crate::save::{Nowhere, Outcome, Parts, Recorded, RunDescription, Save, exit_status};
 use crate::signals::{Signals, one_at_a_time, wait_for_wake};
@@ -77,6 +77,43 @@ pub fn record_to(
         outcome.notes.push(Note::UnknownStatus);
     }
     Ok(Recorded { why_not_tracepoint, ..finish(outcome, &description, save) })
+}
+
+/// What a command and its children installed.
+#[derive(Clone, Debug)]
+pub struct Caught {
+    /// The filters, in the order of their installation.
+    pub filters: Vec<CaughtFilter>,
+    /// How many more there were than [`MAX_CAUGHT`](crate::MAX_CAUGHT).
+    pub more: usize,
+    /// How many could not be read from the memory of the process.
+    pub unread: usize,
+    /// How the command ended, as reported by `waitpid(2)`.
+    pub status: i32,
+    /// Whether the processes were ended because the time was over.
+    pub was_ended: bool,
+    /// Remarks on the run.
+    pub notes: Vec<Note>,
+}
+
+/// Runs a command, and keeps the filters that it and its children install, by ptrace and without privileges. Returns when all of
+/// its processes have ended; they are killed when the time is over. The rest is as for [`record`].
+///
+/// The command runs under a filter of its own, which `/proc/PID/status` and `prctl(PR_GET_SECCOMP)` show. What a process
+/// installs although another filter answers its call (USER_NOTIF) is not seen.
+///
+/// # Errors
+/// If the command cannot be executed or traced.
+pub fn catch(command: &Command, limit: Option<Duration>) -> Result<Caught, RecordError> {
+    let _turn = one_at_a_time();
+    let description =
+        RunDescription { method: RecordMethod::Stops, command: Vec::new(), attached: None };
+    let mut nowhere = Nowhere;
+    let (outcome, installed) =
+        ptrace::catch(command, limit, Parts::new(&mut nowhere, description))?;
+    let Outcome { status, notes, .. } = outcome;
+    let Installed { filters, more, unread, was_ended, .. } = installed;
+    Ok(Caught { filters, more, unread, status: status.unwrap_or(0), was_ended, notes })
 }
 
 /// Records running processes and everything that they start, by the tracepoint method, for this long or until a signal

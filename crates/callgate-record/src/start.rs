@@ -44,6 +44,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) enum Mark {
     /// It installs a filter that stops each syscall for the tracer.
     Stops,
+    /// It installs this filter, which stops some syscalls for the tracer.
+    StopsAt(&'static [sock_filter]),
     /// It installs a filter whose listener gets each syscall. Child and parent share the descriptor.
     Listener,
     /// It makes a syscall with these secret arguments.
@@ -54,7 +56,7 @@ impl Mark {
     /// How many syscalls a round measures: a stop takes 100 times as long as a count.
     fn trials(self) -> u32 {
         match self {
-            Mark::Stops | Mark::Listener => 4,
+            Mark::Stops | Mark::StopsAt(_) | Mark::Listener => 4,
             Mark::Cookie(_) => 50,
         }
     }
@@ -84,7 +86,7 @@ impl Started {
         let forked = unsafe {
             match mark {
                 Mark::Listener => fork_with_files(),
-                Mark::Stops | Mark::Cookie(_) => libc::fork(),
+                Mark::Stops | Mark::StopsAt(_) | Mark::Cookie(_) => libc::fork(),
             }
         };
         match forked {
@@ -152,15 +154,17 @@ impl Started {
 fn become_command(command: &Command, mark: Mark, words: &[AtomicU32]) -> ! {
     command.restore_signals();
     match mark {
-        Mark::Stops => {
+        Mark::Stops | Mark::StopsAt(_) => {
             wait_for_parent(words);
-            if let Err(why) = install(libc::SECCOMP_RET_TRACE, 0) {
+            let every = returns(libc::SECCOMP_RET_TRACE);
+            let code = if let Mark::StopsAt(code) = mark { code } else { &every };
+            if let Err(why) = install(code, 0) {
                 give_up(words, NO_FILTER, &why);
             }
         }
         Mark::Listener => {
             wait_for_parent(words);
-            match install(libc::SECCOMP_RET_USER_NOTIF, LISTENER_FLAGS) {
+            match install(&returns(libc::SECCOMP_RET_USER_NOTIF), LISTENER_FLAGS) {
                 // 0 is a valid descriptor, and means "none" here.
                 Ok(fd) => words[LISTENER].store(fd as u32 + 1, Ordering::Release),
                 Err(why) => give_up(words, NO_FILTER, &why),
@@ -232,14 +236,18 @@ fn give_up(words: &[AtomicU32], state: u32, why: &io::Error) -> ! {
 const LISTENER_FLAGS: u32 =
     (libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV) as u32;
 
-/// Installs a filter that returns this verdict for every syscall. Sets `no_new_privs` only if necessary, so that
-/// set-user-ID programs keep working for privileged recorders.
-fn install(verdict: u32, flags: u32) -> io::Result<c_int> {
-    let code = [sock_filter { code: 0x06, jt: 0, jf: 0, k: verdict }];
+/// A filter that returns this verdict for every syscall.
+fn returns(verdict: u32) -> [sock_filter; 1] {
+    [sock_filter { code: 0x06, jt: 0, jf: 0, k: verdict }]
+}
+
+/// Installs a filter. Sets `no_new_privs` only if necessary, so that set-user-ID programs keep working for privileged
+/// recorders.
+fn install(code: &[sock_filter], flags: u32) -> io::Result<c_int> {
     // Without this flag, kernels before 5.16 enable a mitigation that slows programs down.
     let set = || {
-        sys::seccomp_set_filter(&code, flags | libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW as u32)
-            .or_else(|_| sys::seccomp_set_filter(&code, flags))
+        sys::seccomp_set_filter(code, flags | libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW as u32)
+            .or_else(|_| sys::seccomp_set_filter(code, flags))
     };
     set().or_else(|_| {
         sys::set_no_new_privs()?;

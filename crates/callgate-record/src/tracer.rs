@@ -44,8 +44,9 @@ struct CallInfo {
     reserved: u32,
 }
 
-/// `PTRACE_SYSCALL_INFO_ENTRY` and `PTRACE_SYSCALL_INFO_SECCOMP`.
+/// `PTRACE_SYSCALL_INFO_ENTRY`, `PTRACE_SYSCALL_INFO_EXIT` and `PTRACE_SYSCALL_INFO_SECCOMP`.
 const ENTRY: u8 = 1;
+const EXIT: u8 = 2;
 const SECCOMP: u8 = 3;
 
 /// A request whose arguments are integers.
@@ -93,28 +94,42 @@ pub(super) fn event_message(pid: pid_t) -> io::Result<pid_t> {
 
 /// The syscall at whose start a tracee is stopped; `None` if it is stopped elsewhere.
 pub(super) fn syscall(pid: pid_t) -> io::Result<Option<Syscall>> {
+    let CallInfo { op, arch, ip, nr, args, .. } = call_info(pid)?;
+    let syscall = Syscall { arch, nr: nr as u32, ip, args };
+    Ok(matches!(op, ENTRY | SECCOMP).then_some(syscall))
+}
+
+/// The result of the syscall at whose end a tracee is stopped; `None` if it is stopped elsewhere or was killed.
+pub(super) fn result(pid: pid_t) -> Option<i64> {
+    let info = call_info(pid).ok()?;
+    // At the end of a syscall, the result is in the place of the number.
+    (info.op == EXIT).then_some(info.nr as i64)
+}
+
+fn call_info(pid: pid_t) -> io::Result<CallInfo> {
     let mut info = CallInfo::default();
     let size = size_of::<CallInfo>();
     // SAFETY: the kernel writes at most `size` bytes at the pointer, which is valid for them; each
     // member is an integer, so that any bytes are a valid value.
     let result = unsafe { libc::ptrace(GET_SYSCALL_INFO, pid, size as *mut c_void, &raw mut info) };
-    if result == -1 {
-        return Err(io::Error::last_os_error());
-    }
-    let CallInfo { arch, ip, nr, args, .. } = info;
-    let syscall = Syscall { arch, nr: nr as u32, ip, args };
-    Ok(matches!(info.op, ENTRY | SECCOMP).then_some(syscall))
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(info) }
 }
 
 /// Eight bytes of a tracee's memory.
 pub(super) fn memory(pid: pid_t, address: u64) -> Option<u64> {
-    let mut word = 0_u64;
-    let len = size_of_val(&word);
-    let to = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: len };
+    let mut word = [0; 8];
+    read_memory(pid, address, &mut word)?;
+    Some(u64::from_ne_bytes(word))
+}
+
+/// Reads as many bytes of a tracee's memory as there is room for; `None` if it does not have all of them.
+pub(super) fn read_memory(pid: pid_t, address: u64, bytes: &mut [u8]) -> Option<()> {
+    let len = bytes.len();
+    let to = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: len };
     let from = libc::iovec { iov_base: address as usize as *mut c_void, iov_len: len };
-    // SAFETY: the kernel writes at most `len` bytes to `word`; the other address is the tracee's.
+    // SAFETY: the kernel writes at most `len` bytes to `bytes`; the other address is the tracee's.
     let read = unsafe { libc::process_vm_readv(pid, &raw const to, 1, &raw const from, 1, 0) };
-    (read == len as isize).then_some(word)
+    (read == len as isize).then_some(())
 }
 
 /// Whether a thread is the main thread of its process.

@@ -2,13 +2,16 @@
 //! strace. Each test runs once per method.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use callgate::{Arch, Verdict};
+use callgate_bpf::FilterFlags;
 use callgate_bpf::SyscallTable;
 use callgate_core::{Insn, Op, Program};
 use callgate_linux::Command;
 use callgate_record::{
-    MAX_SYSCALLS, Note, RecordError, RecordMethod, Recorded, exit_status, record,
+    Caught, CaughtFilter, MAX_SYSCALLS, Note, RecordError, RecordMethod, Recorded, catch, ended_by,
+    exit_status, record,
 };
 use callgate_testing::{Need, Skip, TestResult, name_in, needs_program};
 use callgate_trace::recording::{Bounds, MAX_VALUES, Recording, RecordingMethod, SyscallId};
@@ -49,7 +52,11 @@ pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
         ),
         ("the_recording_names_the_method", the_recording_names_the_method),
     ];
-    let mut trials = callgate_testing::trials![methods_are_tried_in_order];
+    let mut trials = callgate_testing::trials![
+        methods_are_tried_in_order,
+        filters_are_caught_in_every_way_of_installing_them,
+        a_command_is_ended_when_its_time_is_over,
+    ];
     for (name, test) in tests {
         for method in RecordMethod::ALL {
             // The tracepoint method does not trace.
@@ -72,6 +79,44 @@ fn try_record(method: RecordMethod, words: &[&str]) -> Result<Recorded, RecordEr
 
 fn record_by(method: RecordMethod, words: &[&str]) -> Result<Recorded, Skip> {
     try_record(method, words).map_err(|why| crate::skip::impossible(method, &why))
+}
+
+fn catch_in(words: &[&str], limit: Option<Duration>) -> Result<Caught, Skip> {
+    let command: Vec<OsString> = words.iter().map(OsString::from).collect();
+    let command = Command::find(&command).unwrap();
+    catch(&command, limit).map_err(|why| crate::skip::impossible(RecordMethod::Stops, &why))
+}
+
+fn filters_are_caught_in_every_way_of_installing_them() -> TestResult {
+    let caught = catch_in(&[SUBJECT, "installs"], None)?;
+    assert_eq!((caught.more, caught.unread, caught.was_ended), (0, 0, false));
+    assert_eq!(exit_status(caught.status), 0);
+    let native = Arch::native().unwrap();
+    let mut expected = vec![
+        (9_001, native, FilterFlags::NONE),
+        (9_003, native, FilterFlags::TSYNC),
+        (9_004, native, FilterFlags::NONE),
+    ];
+    if native == Arch::X86_64 {
+        expected.push((9_005, Arch::X86, FilterFlags::NONE));
+    }
+    let number = |filter: &CaughtFilter| filter.program.as_ref().unwrap().iter().nth(1).unwrap().k;
+    let found: Vec<_> =
+        caught.filters.iter().map(|one| (number(one), one.arch, one.flags)).collect();
+    assert_eq!(found, expected);
+    let process = caught.filters[0].process;
+    let others: Vec<bool> = caught.filters.iter().map(|one| one.process != process).collect();
+    // The child alone has another process.
+    assert_eq!(others.iter().filter(|other| **other).count(), 1);
+    assert!(others[2]);
+    Ok(())
+}
+
+fn a_command_is_ended_when_its_time_is_over() -> TestResult {
+    let caught = catch_in(&[SUBJECT, "sleep"], Some(Duration::from_millis(200)))?;
+    assert!(caught.was_ended && caught.filters.is_empty());
+    assert_eq!(ended_by(caught.status), Some(libc::SIGKILL));
+    Ok(())
 }
 
 fn native(name: &str) -> SyscallId {

@@ -1,8 +1,11 @@
-//! `callgate dump`: shows the filters of a running process.
+//! `callgate dump`: shows the filters of a running process, or those that a command installs.
 
-use std::ffi::OsStr;
+mod caught;
+
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anstyle::Style;
 use callgate::compile::Options;
@@ -14,6 +17,7 @@ use callgate_linux::{Dump, InstalledFilter, MAX_INSNS_PER_THREAD, budget_used, k
 use clap::{ValueEnum, ValueHint};
 
 use crate::commands::disasm::DialectArg;
+use crate::commands::record::parse_time;
 use crate::emit::{self, Emit};
 use crate::options::{Format, NATIVE_ENDIAN, PROMPT, SourceOptions, parse_u32};
 use crate::output::{self, Directory};
@@ -25,11 +29,18 @@ use callgate_requests::source::arches_in;
 
 const HEADING: Style = Style::new().bold();
 
-/// Show the filters of a running process
+/// Show the filters of a running process, or those that a command installs
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "callgate dump [OPTIONS] PID\n       callgate dump [OPTIONS] -- CMD...")]
 #[command(after_help = "\
-The kernel shows filters only to root (CAP_SYS_ADMIN), and only to processes
-without a filter of their own. The thread is stopped for some microseconds and
+With a command, callgate starts it and catches every filter that it or its
+children install, without root, until they have ended or the time is over. This
+is how to read a filter that a program makes with a library, such as libseccomp.
+The report goes to standard error, because the command uses the others.
+Set-user-ID programs have no privileges then, unless callgate runs as root.
+
+Of a running process, the kernel shows filters only to root
+(CAP_SYS_ADMIN), and only to processes without a filter of their own. The thread is stopped for some microseconds and
 then continues. A sleep keeps its time, even if a filter denies restart_syscall
 (on x86-64); epoll_wait and the few others that signal(7) lists fail with EINTR.
 Filters belong to threads: PID is the main thread of a process, or any thread;
@@ -44,25 +55,41 @@ Every command that takes a SOURCE also accepts pid:PID, for all filters
 together, and pid:PID/0, for a single one; 0 is the oldest.
 
 Examples:
+  callgate dump -o filters -- bwrap --ro-bind / / true
   callgate dump 1234
   callgate dump 1234 --dialect annotated
   callgate dump 1234 -o filters --merge
   callgate explain pid:1234
   callgate optimize pid:1234/0 -o better.bpf --stats
 
-Exit status: 0 success, even without filters; 2 error.")]
+Exit status: 0 success, even without filters; 2 error; 127 if the command is not
+found, 126 if it cannot be executed.")]
 pub(crate) struct DumpArgs {
     /// The process or thread, by its number
-    #[arg(value_name = "PID", value_parser = pid, allow_negative_numbers = true)]
-    pid: u32,
+    #[arg(
+        value_name = "PID",
+        value_parser = pid,
+        allow_negative_numbers = true,
+        required_unless_present = "command",
+        conflicts_with = "command"
+    )]
+    pid: Option<u32>,
 
     /// Also print the programs, in this notation
     #[arg(long, value_name = "DIALECT")]
     dialect: Option<DialectArg>,
 
     /// Also merge the filters into one program and show it
-    #[arg(long)]
+    #[arg(long, conflicts_with = "command")]
     merge: bool,
+
+    /// End the command after this time: 30s, 5m, 1h, 500ms [default: 10s]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_time, conflicts_with = "pid")]
+    time: Option<Duration>,
+
+    /// Let the command run until it ends by itself
+    #[arg(long = "continue", conflicts_with_all = ["pid", "time"])]
+    to_the_end: bool,
 
     /// Write every program into this directory: 0.bpf for the oldest, and so on, and merged.bpf. The directory
     /// must not contain files of another dump
@@ -76,6 +103,10 @@ pub(crate) struct DumpArgs {
     /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
+
+    /// A command and its arguments
+    #[arg(value_name = "CMD", last = true)]
+    command: Vec<OsString>,
 }
 
 /// Parses `N`, or `pid:N` as in sources.
@@ -88,6 +119,9 @@ fn pid(text: &str) -> std::result::Result<u32, String> {
     pid.ok_or_else(|| "expected the number of a process or thread, such as 1234".to_owned())
 }
 
+/// How long a command runs if nothing else is asked for.
+const USUAL_TIME: Duration = Duration::from_secs(10);
+
 /// A program that is shown.
 struct ShownProgram {
     /// The index of the filter, `None` for the merged program.
@@ -98,19 +132,20 @@ struct ShownProgram {
 }
 
 pub(crate) fn run(args: &DumpArgs) -> Result<u8> {
-    let name = format!("pid:{}", args.pid);
-    let dump = source::dump(args.pid, &name)?;
+    let Some(pid) = args.pid else { return caught::run(args, &args.command) };
+    let name = format!("pid:{pid}");
+    let dump = source::dump(pid, &name)?;
     let mut shown: Vec<ShownProgram> =
         dump.filters.iter().enumerate().map(ShownProgram::of).collect();
     if args.merge && !shown.is_empty() {
-        shown.push(merged(args.pid, &dump)?);
+        shown.push(merged(pid, &dump)?);
     }
     if let Some(directory) = &args.output {
         write_all(directory, args.emit.unwrap_or(Emit::Bpf), &shown)?;
     }
     output::print(&match args.format {
-        Format::Json => json(&dump, args.pid, &shown),
-        Format::Text => text(&dump, args, &shown),
+        Format::Json => json(&dump, pid, &shown),
+        Format::Text => text(&dump, pid, args, &shown),
     })?;
     Ok(0)
 }
@@ -225,12 +260,11 @@ fn is_of_a_dump(name: &str) -> bool {
     })
 }
 
-fn text(dump: &Dump, args: &DumpArgs, shown: &[ShownProgram]) -> String {
+fn text(dump: &Dump, pid: u32, args: &DumpArgs, shown: &[ShownProgram]) -> String {
     let installed: Vec<&ShownProgram> =
         shown.iter().filter(|shown| shown.index.is_some()).collect();
     let count = number_of_filters(installed.len());
-    let mut text =
-        format!("{HEADING}{} ({}){HEADING:#}: {count}\n", args.pid, printable(&dump.name));
+    let mut text = format!("{HEADING}{pid} ({}){HEADING:#}: {count}\n", printable(&dump.name));
     if let Some(newest) = installed.len().checked_sub(1) {
         let _ =
             writeln!(text, "  {:<12}{:>12}{:>14}  remarks", "filter", "instructions", "as eBPF");

@@ -23,10 +23,13 @@
 //! `kernel/entry/syscall-common.c`.
 
 mod affinity;
+mod installed;
 mod interrupted;
 mod listener;
 mod record;
 mod session;
 mod sigchld_waker;
 
-pub(super) use record::record;
+pub(super) use installed::Installed;
+pub use installed::{CaughtFilter, MAX_CAUGHT};
+pub(super) use record::{catch, record};

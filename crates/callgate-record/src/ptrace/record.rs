@@ -9,6 +9,7 @@ use callgate_linux::{Command, SeccompMode, ThreadStatus};
 use libc::c_int;
 
 use super::affinity::TracerAffinity;
+use super::installed::{Installed, reporter};
 use super::listener::Listener;
 use super::session::{Session, Tracee, gone_or};
 use super::sigchld_waker::{SigchldWaker, Wakeup};
@@ -77,44 +78,41 @@ fn wait_for_listener(started: &Started) -> Result<OwnedFd, RecordErrorKind> {
     }
 }
 
+/// Runs a command, and keeps the filters that it and its children install, until all of its processes have ended or the time
+/// is over.
+pub(crate) fn catch(
+    command: &Command,
+    limit: Option<Duration>,
+    parts: Parts<'_>,
+) -> Result<(Outcome, Installed), RecordError> {
+    let mark = Mark::StopsAt(reporter());
+    let started =
+        Started::new(command, mark, time_of_a_syscall()).map_err(RecordErrorKind::Start)?;
+    let signals = Signals::forward_to(started.pid);
+    if let Err(why) = trace(&started, false) {
+        started.kill();
+        return Err(why.into());
+    }
+    let start = Instant::now();
+    let mut session = Session::of(&started, None, false);
+    let deadline = limit.and_then(|limit| start.checked_add(limit));
+    session.installed = Some(Installed { deadline, ..Installed::default() });
+    let mut session = run(session, command, &started, &signals, parts)?;
+    let installed = session.installed.take().unwrap_or_default();
+    Ok((session.outcome(&started, start, signals), installed))
+}
+
 fn record_traced(
     command: &Command,
     started: &Started,
     listener: Option<Listener>,
     signals: Signals,
     splits: bool,
-    mut parts: Parts<'_>,
+    parts: Parts<'_>,
 ) -> Result<Outcome, RecordError> {
     let start = Instant::now();
-    let mut session = Session {
-        listener,
-        main: started.pid,
-        tracees: HashMap::from([(started.pid, Tracee::default())]),
-        early: HashSet::new(),
-        held: HashMap::new(),
-        others: HashMap::new(),
-        // Without /proc this is unknown; assume a filter, so that no syscall is missed.
-        stops_at_syscalls: ThreadStatus::of_this_thread()
-            .is_none_or(|own| own.mode != SeccompMode::Off),
-        running: false,
-        status: None,
-        tallies: Tallies::new(splits),
-        untraced: 0,
-        notes: Vec::new(),
-    };
-    if let Err(why) = session.run(&signals, &mut parts) {
-        if !session.running {
-            // A child that was reaped already must not be killed: its process ID may be in use again.
-            if session.status.is_none() {
-                started.kill();
-            }
-            return Err(why);
-        }
-        session.fail(why);
-    }
-    if let Some(stopped) = started.stopped() {
-        return Err(RecordErrorKind::of(stopped, command).into());
-    }
+    let session = Session::of(started, listener, splits);
+    let mut session = run(session, command, started, &signals, parts)?;
     if session.tallies.whole.called("ptrace") {
         session.notes.push(Note::TracesItself);
     }
@@ -124,17 +122,65 @@ fn record_traced(
     if session.untraced > 0 && session.listener.is_none() {
         session.notes.push(Note::Untraced(session.untraced));
     }
-    Ok(Outcome {
-        tallies: session.tallies,
-        status: session.status,
-        time: start.elapsed(),
-        cost: started.cost(),
-        notes: session.notes,
-        signals: Some(signals),
-    })
+    Ok(session.outcome(started, start, signals))
+}
+
+/// Runs until the command and its processes have ended.
+fn run(
+    mut session: Session,
+    command: &Command,
+    started: &Started,
+    signals: &Signals,
+    mut parts: Parts<'_>,
+) -> Result<Session, RecordError> {
+    if let Err(why) = session.run(signals, &mut parts) {
+        if !session.running {
+            // A child that was reaped already must not be killed: its process ID may be in use again.
+            if session.status.is_none() {
+                started.kill();
+            }
+            return Err(why);
+        }
+        session.fail(why);
+    }
+    match started.stopped() {
+        Some(stopped) => Err(RecordErrorKind::of(stopped, command).into()),
+        None => Ok(session),
+    }
 }
 
 impl Session {
+    fn of(started: &Started, listener: Option<Listener>, splits: bool) -> Session {
+        Session {
+            listener,
+            main: started.pid,
+            tracees: HashMap::from([(started.pid, Tracee::default())]),
+            early: HashSet::new(),
+            held: HashMap::new(),
+            others: HashMap::new(),
+            // Without /proc this is unknown; assume a filter, so that no syscall is missed.
+            stops_at_syscalls: ThreadStatus::of_this_thread()
+                .is_none_or(|own| own.mode != SeccompMode::Off),
+            running: false,
+            status: None,
+            tallies: Tallies::new(splits),
+            installed: None,
+            untraced: 0,
+            notes: Vec::new(),
+        }
+    }
+
+    fn outcome(self, started: &Started, start: Instant, signals: Signals) -> Outcome {
+        Outcome {
+            tallies: self.tallies,
+            status: self.status,
+            time: start.elapsed(),
+            cost: started.cost(),
+            notes: self.notes,
+            signals: Some(signals),
+        }
+    }
+
     /// Runs until all tracees have ended.
     pub(super) fn run(
         &mut self,
@@ -156,12 +202,18 @@ impl Session {
 
     fn by_stops(&mut self, signals: &Signals, parts: &mut Parts<'_>) -> Result<(), RecordError> {
         let mut affinity = TracerAffinity::new();
-        let mut timer = if parts.are_wanted() { WaitTimer::start() } else { None };
+        let is_timed = parts.are_wanted() || self.installed.is_some();
+        let mut timer = if is_timed { WaitTimer::start() } else { None };
         while !self.tracees.is_empty() {
             // Checked in every round, because a busy tracee never lets the wait be interrupted.
             if signals.interrupted() {
                 drop(timer);
                 self.end_others();
+                return Ok(());
+            }
+            if self.installed.as_mut().is_some_and(Installed::is_over) {
+                drop(timer);
+                self.end_all();
                 return Ok(());
             }
             self.save(parts);

@@ -9,6 +9,7 @@ use callgate::Arch;
 use callgate_trace::recording::SyscallId;
 use libc::{c_int, pid_t};
 
+use super::installed::Installed;
 use super::interrupted::InterruptedSyscalls;
 use super::listener::Listener;
 use crate::error::RecordErrorKind;
@@ -48,6 +49,8 @@ pub(super) struct Session {
     /// How the command ended.
     pub(super) status: Option<c_int>,
     pub(super) tallies: Tallies,
+    /// The filters that were installed, if these are wanted instead of syscalls.
+    pub(super) installed: Option<Installed>,
     /// How many processes and threads were started with `CLONE_UNTRACED`.
     pub(super) untraced: u64,
     pub(super) notes: Vec<Note>,
@@ -117,6 +120,9 @@ impl Session {
             return self.stopped(pid, status);
         }
         let ended = self.tracees.remove(&pid);
+        if let Some(installed) = &mut self.installed {
+            installed.leave(pid, None);
+        }
         if let Some(syscall) = ended.and_then(|mut tracee| tracee.interrupted.made()) {
             self.syscall(pid, &syscall);
         }
@@ -161,7 +167,7 @@ impl Session {
     }
 
     /// Kills all tracees: without a tracer all of their syscalls would fail. A signal ends this wait, too.
-    fn end_all(&mut self) {
+    pub(super) fn end_all(&mut self) {
         self.tracees.keys().for_each(|pid| tracer::kill(*pid));
         while !self.tracees.is_empty() {
             match tracer::wait(-1) {
@@ -259,7 +265,8 @@ impl Session {
         if let Some(tracee) = self.tracees.get_mut(&pid) {
             tracee.stops_at_syscalls = stops_at_syscalls;
         }
-        gone_or(tracer::resume(pid, stops_at_syscalls, signal))
+        let stops_at_end = self.installed.as_ref().is_some_and(|installed| installed.awaits(pid));
+        gone_or(tracer::resume(pid, stops_at_syscalls || stops_at_end, signal))
     }
 
     /// Counts the syscall at whose start a tracee stopped.
@@ -273,6 +280,9 @@ impl Session {
                 Ok(())
             }
             Ok(None) => {
+                if let Some(installed) = &mut self.installed {
+                    installed.leave(pid, tracer::result(pid));
+                }
                 if let (Some(tracee), Some(_)) = (self.tracees.get_mut(&pid), &self.listener) {
                     tracee.interrupted.leave(pid);
                 }
@@ -296,6 +306,10 @@ impl Session {
         let name = syscall.name();
         self.running |= name == Some("execve");
         if !self.running {
+            return;
+        }
+        if let Some(installed) = &mut self.installed {
+            installed.enter(pid, made);
             return;
         }
         let executable = match self.tracees.get(&pid) {

@@ -10,6 +10,7 @@
 //! - `untraced`: starts a child that no tracer gets.
 //! - `numbers`: 600 syscalls that do not exist.
 //! - `interrupted`, `interrupted-under-a-filter`: receives many signals; exits with 1 if they have a wrong effect.
+//! - `installs`: installs filters.
 //! - `listener`: exits with 1 if it gets no listener.
 //! - `left-behind`: leaves a process running. `sleep`: sleeps.
 
@@ -32,6 +33,7 @@ fn main() {
         Some("many") => (0..40).for_each(|nr| times(1, 10_000 + nr)),
         Some("renamed") => renamed(),
         Some("renames") => renames(),
+        Some("installs") => installs(),
         Some("last") => times(1, 11_000),
         Some("exit") => std::process::exit(number()),
         Some("kill") => kill_self(number()),
@@ -362,6 +364,52 @@ fn one_syscall(nr: c_long, verdict: u32) -> [sock_filter; 4] {
         insn(0x06, 0, 0, libc::SECCOMP_RET_ALLOW),
     ]
 }
+
+/// Installs filters in every way, each with another number: by `prctl`, for all threads, in a child, and by the 32-bit ABI. Tries
+/// to install one that the kernel refuses.
+fn installs() {
+    fn of(number: u32) -> [sock_filter; 4] {
+        one_syscall(c_long::from(number), libc::SECCOMP_RET_ERRNO | 1)
+    }
+    let code = of(9_001);
+    let program = libc::sock_fprog { len: code.len() as u16, filter: code.as_ptr().cast_mut() };
+    let none = null_mut::<c_void>();
+    // SAFETY: the program lives until the syscalls return.
+    unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, none, none, none);
+        let mode = libc::SECCOMP_MODE_FILTER as usize;
+        libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program, none, none);
+    }
+    install(&of(9_002)[..2], 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| install(&of(9_003), libc::SECCOMP_FILTER_FLAG_TSYNC));
+    });
+    child(|| install(&of(9_004), 0)).wait();
+    install_by_other_interface(&of(9_005));
+}
+
+/// Installs a filter by the 32-bit ABI, whose pointers have 32 bits.
+#[cfg(target_arch = "x86_64")]
+fn install_by_other_interface(code: &[sock_filter]) {
+    /// `seccomp` of the 32-bit ABI.
+    const SECCOMP: i64 = 354;
+    let (read, write) = (libc::PROT_READ, libc::PROT_WRITE);
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_32BIT;
+    // SAFETY: the new page has room for the structure and the code; the syscall reads both. `rbx` is kept.
+    unsafe {
+        let page = libc::mmap(null_mut(), 4096, read | write, flags, -1, 0);
+        let to = page.cast::<u8>().add(8);
+        page.cast::<u16>().write(code.len() as u16);
+        page.cast::<u32>().add(1).write(to as u32);
+        std::ptr::copy_nonoverlapping(code.as_ptr(), to.cast::<sock_filter>(), code.len());
+        std::arch::asm!("xchg rbx, {mode}", "int 0x80", "xchg rbx, {mode}",
+            mode = inout(reg) 1_i64 => _, inlateout("rax") SECCOMP => _, in("rcx") 0_i64,
+            in("rdx") page, lateout("r8") _, lateout("r9") _, lateout("r10") _, lateout("r11") _);
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn install_by_other_interface(_: &[sock_filter]) {}
 
 fn own_filter() {
     install(&one_syscall(libc::SYS_geteuid, libc::SECCOMP_RET_ERRNO | 1), 0);

@@ -35,6 +35,7 @@
 
 use crate::logs::lines::{Block, Line, LineSplitter, text_of};
 use crate::logs::strace::ParsedLine;
+use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Diagnostic, Position};
 
 /// The largest text in JSON in bytes. Recordings of commands that ran for days have about 100 kB.
@@ -186,6 +187,10 @@ impl TextSplitter {
     /// Reads the text so far, which is not JSON, line by line.
     fn start_as_lines(&mut self, each: &mut dyn FnMut(&mut TextPart)) -> Result<(), Diagnostic> {
         let start = self.start.take().unwrap_or_default();
+        if start.bytes.starts_with(b"\x7fELF") {
+            let message = "this is an ELF file, a program or a library, not a recording";
+            return Err(Diagnostic::error(None, message).help(Advice::GenerateFromBinary));
+        }
         self.lines(&start.bytes, each)
     }
 

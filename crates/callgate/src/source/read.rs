@@ -195,7 +195,8 @@ impl Reader<'_> {
         let has_place = errors.iter().any(|error| error.diagnostic.position.is_some());
         let is_one =
             !matches!(format.language().map(LanguageId::files), Some(SourceFiles::DropIns { .. }));
-        if is_one && (has_place || bytes.starts_with(ELF)) {
+        let is_listing = format == SourceFormat::Program(ProgramForm::Text);
+        if is_one && (has_place || is_listing || bytes.starts_with(ELF)) {
             let machine = arches.first().copied().unwrap_or(*machine);
             if let Some(error) = explained(bytes, Some(machine)) {
                 return self.all([error]);

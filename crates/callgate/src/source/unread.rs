@@ -2,6 +2,7 @@
 
 use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Diagnostic, Position};
+use callgate_formats::diagnostics::quote::shorten;
 
 /// A kind of input.
 struct Kind {
@@ -55,6 +56,16 @@ const KINDS: &[Kind] = &[
         ),
     },
     Kind {
+        is: |text| {
+            has_line(text, &["import seccomp", "from seccomp import", "import pyseccomp"])
+                || text.contains("seccomp/libseccomp-golang")
+        },
+        what: "this program builds its filter with libseccomp when it runs",
+        next: Next::OrProcess(
+            "let it write the filter to a file with export_bpf (Python) or ExportBPF (Go)",
+        ),
+    },
+    Kind {
         is: |text| has_line(text, &["seccomp:"]) && text.contains("default_action:"),
         what: "this is a configuration of Elastic Beats",
         next: Next::OrProcess("write its rules as a profile with defaultAction and syscalls"),
@@ -85,11 +96,37 @@ pub(super) fn unread(bytes: &[u8]) -> Option<Diagnostic> {
                 .help("read each listing alone: write each into a file of its own"),
         );
     }
+    if let Some(error) = compose(text) {
+        return Some(error);
+    }
     let kind = KINDS.iter().find(|kind| (kind.is)(text))?;
     let error = Diagnostic::error(None, kind.what);
     Some(match kind.next {
         Next::Is(next) => error.help(next),
         Next::OrProcess(next) => error.help(Advice::ReadProcessOr(next)),
+    })
+}
+
+/// A Compose file, which names the profile of a service and does not have it.
+fn compose(text: &str) -> Option<Diagnostic> {
+    if !has_line(text, &["services:"]) {
+        return None;
+    }
+    let what = "this is a Compose file, not a profile";
+    let named = (1..).zip(text.lines()).find_map(|(line, text)| {
+        let option = text.trim_start_matches([' ', '-', '"', '\'']);
+        let value = option.strip_prefix("seccomp:").or_else(|| option.strip_prefix("seccomp="))?;
+        let column = u32::try_from(text.len() - option.len() + 1).ok()?;
+        let value = value.trim().trim_matches(['"', '\'']);
+        Some((Position { line, column }, value)).filter(|(_, value)| !value.is_empty())
+    });
+    Some(match named {
+        Some((position, "unconfined")) => Diagnostic::error(Some(position), what)
+            .help("the service has no filter: seccomp:unconfined"),
+        Some((position, profile)) => Diagnostic::error(Some(position), what)
+            .help(format!("give the file of the profile that it names: {}", shorten(profile))),
+        None => Diagnostic::error(None, what)
+            .help("it names no profile in security_opt, so its services have the default of Docker or Podman"),
     })
 }
 
@@ -155,6 +192,9 @@ mod tests {
             ),
             ("caps.drop all\nseccomp.drop @clock\n", "this is a profile of Firejail"),
             ("seccomp:\n  default_action: errno\n", "this is a configuration of Elastic Beats"),
+            ("import sys\nimport seccomp\nf = seccomp.SyscallFilter(1)\n", "this program builds"),
+            ("import libseccomp \"github.com/seccomp/libseccomp-golang\"\n", "this program builds"),
+            ("services:\n  web:\n    image: nginx\n", "this is a Compose file"),
             ("seccomp(SECCOMP_SET_MODE_FILTER, 0, {len=4, filter=0x7f}) = 0\n", "this is a trace"),
             (&table.repeat(2), "a second listing begins here"),
         ] {
@@ -166,6 +206,18 @@ mod tests {
             unread(table.repeat(2).as_bytes()).and_then(|one| one.position).map(|at| at.line),
             Some(3)
         );
+        let compose = |option: &str| {
+            let text = format!("services:\n  a:\n    security_opt:\n      - {option}\n");
+            let found = unread(text.as_bytes()).unwrap_or_else(|| panic!("{text}"));
+            (found.position.map(|at| (at.line, at.column)), found.help.to_string())
+        };
+        for option in ["seccomp:./p.json", "\"seccomp=./p.json\"", "'seccomp: ./p.json'"] {
+            let (at, help) = compose(option);
+            assert_eq!(at.map(|(line, _)| line), Some(4), "{option}");
+            assert_eq!(help, "give the file of the profile that it names: ./p.json", "{option}");
+        }
+        assert!(compose("seccomp:unconfined").1.contains("no filter"));
+        assert!(compose("no-new-privileges").1.contains("names no profile"));
         for text in [table, "ld [0]\nret #0\n", "2000000004000000\n", "1\n6 0 0 0\n", ""] {
             assert!(unread(text.as_bytes()).is_none(), "{text}");
         }

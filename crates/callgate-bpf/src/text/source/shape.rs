@@ -1,6 +1,7 @@
 //! What tokens begin: an instruction, another structure, a call of the kernel's macros, or of a library that builds filters.
 
 use super::changed::FIELDS;
+use crate::advice::Advice;
 use crate::diagnostic::{Diagnostic, error};
 use crate::token::Token;
 
@@ -54,7 +55,7 @@ pub(in super::super) fn builder(text: &[Token<'_>]) -> Option<Diagnostic> {
     let named = |token: &Token<'_>| Some((token.position, library(token)?));
     let (position, (library, help)) = text.iter().find_map(named)?;
     let message = format!("this program builds its filter with {library} when it runs");
-    Some(error(position, message).help(help))
+    Some(error(position, message).help(Advice::ReadProcessOr(help)))
 }
 
 /// The library that a name is of, and what to do instead of reading its calls.
@@ -72,5 +73,5 @@ fn library(token: &Token<'_>) -> Option<(&'static str, &'static str)> {
     }
 }
 
-const EXPORT: &str = "let it write the filter with seccomp_export_bpf(3), or read the filter of the running process (pid:N)";
-const PRINT: &str = "let it print its BpfProgram with `{:?}` and paste that, or read the filter of the running process (pid:N)";
+const EXPORT: &str = "let it write the filter with seccomp_export_bpf(3)";
+const PRINT: &str = "let it print its BpfProgram with `{:?}` and paste that";

@@ -16,7 +16,7 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let number: Option<u64> = number.parse().ok();
     let time = number.zip(milliseconds).and_then(|(number, unit)| number.checked_mul(unit));
     match time {
-        Some(0) => Err("a recording takes at least 1ms".to_owned()),
+        Some(0) => Err("the shortest time is 1ms".to_owned()),
         Some(time) => Ok(Duration::from_millis(time)),
         None => Err("expected a number with a unit: 500ms, 30s, 5m or 1h".to_owned()),
     }

@@ -265,6 +265,8 @@ fn a_truncated_or_newer_recording_is_an_error() {
         "1:1: this JSON is not a recording: missing `\"callgate\": \"recording\"`"
     );
     assert_eq!(errors("read 1\0"), "1:7: not text: zero byte");
+    let elf = "this is an ELF file, a program or a library, not a recording";
+    assert_eq!(errors("\x7fELF\x02\x01\x01\0"), elf);
 }
 
 #[test]

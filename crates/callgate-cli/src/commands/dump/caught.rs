@@ -1,0 +1,139 @@
+//! `callgate dump -- CMD`: the filters that a command and its children install.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::time::Duration;
+
+use callgate_linux::{Command, kernel_insns};
+use callgate_record::{Caught, CaughtFilter, catch, ended_by, exit_status};
+
+use super::{DumpArgs, HEADING, ShownProgram, USUAL_TIME, heading, number_of_filters, write_all};
+use crate::emit::Emit;
+use crate::options::{Format, NATIVE_ENDIAN};
+use crate::report::{self, Failure, Result};
+use crate::text::{counted, printable};
+use callgate_requests::json::Json;
+use callgate_requests::source::arches_in;
+
+pub(super) fn run(args: &DumpArgs, words: &[OsString]) -> Result<u8> {
+    let command = Command::find(words)
+        .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;
+    let limit = args.time.unwrap_or(USUAL_TIME);
+    let caught = catch(&command, (!args.to_the_end).then_some(limit)).map_err(|error| {
+        Failure::new(error.to_string()).help(error.help()).status(error.exit_status())
+    })?;
+    for note in &caught.notes {
+        report::warn(note.to_string(), "run callgate as root");
+    }
+    let shown: Vec<ShownProgram> = caught.filters.iter().enumerate().filter_map(of).collect();
+    if let Some(directory) = &args.output {
+        write_all(directory, args.emit.unwrap_or(Emit::Bpf), &shown)?;
+    }
+    report::note(&match args.format {
+        Format::Json => json(&caught, &shown),
+        Format::Text => text(&caught, &shown, args, &printable(&words_of(words)).to_string()),
+    });
+    Ok(0)
+}
+
+fn words_of(words: &[OsString]) -> String {
+    words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// `None` for the strict mode, which is no program.
+fn of((index, caught): (usize, &CaughtFilter)) -> Option<ShownProgram> {
+    let program = caught.program.clone()?;
+    let arches = arches_in(&program, NATIVE_ENDIAN);
+    Some(ShownProgram { index: Some(index), program, arches, flags: Some(caught.flags) })
+}
+
+fn text(caught: &Caught, shown: &[ShownProgram], args: &DumpArgs, name: &str) -> String {
+    let count = number_of_filters(caught.filters.len());
+    let mut text = format!("{HEADING}{name}{HEADING:#} installed {count}\n");
+    if !caught.filters.is_empty() {
+        let _ = writeln!(text, "  filter  instructions   as eBPF  process");
+    }
+    for (index, filter) in caught.filters.iter().enumerate() {
+        let [insns, kernel] = match &filter.program {
+            Some(program) => [program.len(), kernel_insns(program)].map(|count| count.to_string()),
+            None => ["strict", "-"].map(str::to_owned),
+        };
+        let process = format!("{} ({})", filter.process, printable(&filter.name));
+        let remarks: String = remarks(filter).iter().map(|remark| format!(", {remark}")).collect();
+        let _ = writeln!(text, "  {index:<6}{insns:>14}{kernel:>10}  {process}{remarks}");
+    }
+    let mut line = |sentence: String| {
+        let _ = writeln!(text, "{sentence}");
+    };
+    if caught.more > 0 {
+        line(format!("{} were not kept", number_of_filters(caught.more)));
+    }
+    if caught.unread > 0 {
+        let them = number_of_filters(caught.unread);
+        line(format!("{them} could not be read from the memory of the process"));
+    }
+    if caught.was_ended {
+        line(format!(
+            "the command was ended after {}; --for waits longer, --continue until it ends",
+            seconds(args.time.unwrap_or(USUAL_TIME))
+        ));
+    } else if let Some(signal) = ended_by(caught.status) {
+        line(format!("the command was ended by signal {signal}"));
+    } else if exit_status(caught.status) != 0 {
+        line(format!("the exit status of the command is {}", exit_status(caught.status)));
+    }
+    match (&args.output, shown.first()) {
+        (_, None) => {}
+        (Some(directory), Some(first)) => {
+            let file = directory.join(format!(
+                "{}.{}",
+                first.name(),
+                args.emit.unwrap_or(Emit::Bpf).extension()
+            ));
+            line(format!("next: callgate explain {}", file.display()));
+        }
+        (None, Some(_)) => line("-o DIR writes them to files".to_owned()),
+    }
+    if let Some(dialect) = args.dialect {
+        for shown in shown {
+            let _ = writeln!(text, "\n{HEADING}{}{HEADING:#}", heading(shown));
+            text.push_str(&shown.text(dialect.into()));
+        }
+    }
+    text
+}
+
+fn remarks(filter: &CaughtFilter) -> Vec<String> {
+    let flags = Some(filter.flags.to_string()).filter(|flags| !flags.is_empty());
+    let listener = filter.has_listener.then(|| "with a listener".to_owned());
+    let abi = (Some(filter.arch) != callgate::Arch::native()).then(|| filter.arch.to_string());
+    [abi, flags, listener].into_iter().flatten().collect()
+}
+
+fn seconds(time: Duration) -> String {
+    match time.subsec_millis() {
+        0 => counted(time.as_secs(), "second"),
+        _ => format!("{:.1} seconds", time.as_secs_f64()),
+    }
+}
+
+fn json(caught: &Caught, shown: &[ShownProgram]) -> String {
+    let filter = |(index, filter): (usize, &CaughtFilter)| {
+        let program = shown.iter().find(|shown| shown.index == Some(index));
+        Json::Object(vec![
+            ("pid", filter.process.into()),
+            ("name", filter.name.as_str().into()),
+            ("arch", filter.arch.name().into()),
+            ("listener", filter.has_listener.into()),
+            ("filter", program.map(ShownProgram::json).into()),
+        ])
+    };
+    let value = Json::Object(vec![
+        ("filters", Json::array(caught.filters.iter().enumerate().map(filter))),
+        ("more", caught.more.into()),
+        ("unread", caught.unread.into()),
+        ("status", exit_status(caught.status).into()),
+        ("ended", caught.was_ended.into()),
+    ]);
+    format!("{value}\n")
+}
