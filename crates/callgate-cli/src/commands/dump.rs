@@ -34,17 +34,17 @@ const HEADING: Style = Style::new().bold();
 #[command(override_usage = "callgate dump [OPTIONS] PID\n       callgate dump [OPTIONS] -- CMD...")]
 #[command(after_help = "\
 With a command, callgate starts it and catches every filter that it or its
-children install, without root, until they have ended or the time is over. This
-is how to read a filter that a program makes with a library, such as libseccomp.
-The report goes to standard error, because the command uses the others.
+children install, without root, until they have ended or the time is over. So it
+reads filters that a program makes with a library, such as libseccomp. The
+report goes to standard error, because the command has the standard output.
 Set-user-ID programs have no privileges then, unless callgate runs as root.
 
-Of a running process, the kernel shows filters only to root
-(CAP_SYS_ADMIN), and only to processes without a filter of their own. The thread is stopped for some microseconds and
-then continues. A sleep keeps its time, even if a filter denies restart_syscall
-(on x86-64); epoll_wait and the few others that signal(7) lists fail with EINTR.
-Filters belong to threads: PID is the main thread of a process, or any thread;
-pid:PID means the same.
+Of a running process, the kernel shows filters only to root (CAP_SYS_ADMIN), and
+only to processes without a filter of their own. The thread is stopped for some
+microseconds and then continues. A sleep keeps its time, even if a filter denies
+restart_syscall (on x86-64); epoll_wait and the few others that signal(7) lists
+fail with EINTR. Filters belong to threads: PID is the main thread of a process,
+or any thread; pid:PID means the same.
 
 budget: all filters of a thread together have at most 32,768 instructions,
 counted as eBPF, plus 4 for each filter but the newest.
