@@ -12,6 +12,9 @@
 //! | seccomp-tools' own assembly | `A = sys_number`, `A == read ? ok : next`, `return ALLOW` |
 //! | gVisor's `bpf.DecodeProgram` | `0: A <- P[4:4]` |
 //! | the kernel's old names and numbers | `0: BPF_S_ANC_SECCOMP_LD_W 0 0 0x4`, `l0: 0x003d jt=0x00 jf=0x00 k=0x4` |
+//! | bytes as `xxd`, `hexdump` and `od` print them | `00000000: 2000 0000 0400 0000  ...` |
+//! | literals of bytes, base64 | `b"\x20\x00…"`, `IAAAAAQAAAA=` |
+//! | a listing of `firejail --seccomp.print` | ` 0000: 20 00 00 00000004   ld  data.architecture` |
 //! | bytes in hexadecimal | `2000000004000000`, `\x20\x00…`, `0x20, 0x00, …`, white space and quotes ignored |
 //!
 //! Prompts of a shell, fences of Markdown, the marks of a diff or a quotation and line numbers are ignored. A line of dots,
@@ -20,12 +23,14 @@
 //! [`Program::from_raw`](callgate_core::Program::from_raw) checks whether the kernel accepts the instructions.
 
 mod clean;
+mod dumped;
 mod form;
 mod gvisor;
 mod linux3;
 mod options;
 mod parse;
 mod seccomp_tools;
+mod several;
 mod source;
 mod table;
 
@@ -33,6 +38,7 @@ pub use form::has_marks;
 pub use linux3::from_linux3;
 pub use options::{Definition, TextOptions, TextProgram};
 pub use parse::{parse, parse_program};
+pub use several::{Programs, programs};
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,8 @@ use super::clean::{Cleaned, clean};
 use super::form::{Form, form, other_program};
 use super::linux3::from_linux3;
 use super::options::{TextOptions, TextProgram};
-use super::{gvisor, seccomp_tools, source, table};
+use super::{dumped, gvisor, seccomp_tools, source, table};
+use crate::advice::Advice;
 use crate::asm::{AsmError, assemble_tokens};
 use crate::diagnostic::{Position, error};
 use crate::lexer::tokens;
@@ -66,6 +67,12 @@ fn read(
 ) -> Result<TextProgram, AsmError> {
     let text = &*cleaned.text;
     let endian = options.endian();
+    if let Some(bytes) = dumped::bytes(text, endian) {
+        return Ok(of_insns(table::whole(&bytes?, endian)?, endian, false));
+    }
+    if table::is_firejail(text) {
+        return Ok(of_insns(table::firejail(text)?, endian, false));
+    }
     let mut assembly = tokens(text)?;
     let form = form(text, &assembly);
     if let Some(error) = cleaned.left_out().filter(|_| form != Form::Source) {
@@ -85,9 +92,8 @@ fn read(
         Form::GVisor => gvisor::listing(&assembly),
         Form::PseudoFilterCode => {
             let message = "this is libseccomp's pseudo filter code, which is not a program";
-            return Err(error(Position::START, message)
-                .help("let the program write its filter with seccomp_export_bpf(3), or read the running process (pid:N)")
-                .into());
+            let export = "let the program write its filter with seccomp_export_bpf(3)";
+            return Err(error(Position::START, message).help(Advice::ReadProcessOr(export)).into());
         }
         Form::Statements => return assembled(&seccomp_tools::to_assembly(&assembly)?, options),
         Form::Source => {
@@ -104,11 +110,18 @@ fn read(
         }
     };
     let insns = insns?;
-    // A dump of memory has numbers only.
-    let translated = from_linux3(&insns).filter(|_| !is_source);
+    if is_source {
+        return Ok(TextProgram { insns, endian, is_of_linux3: false, has_reject: false, warnings });
+    }
+    Ok(of_insns(insns, endian, is_dump))
+}
+
+/// A program of numbers only, such as a dump of memory, which Linux 3 may have changed.
+fn of_insns(insns: Vec<RawInsn>, endian: Endian, is_dump: bool) -> TextProgram {
+    let translated = from_linux3(&insns);
     let is_of_linux3 = is_dump || translated.is_some();
     let insns = translated.unwrap_or(insns);
-    Ok(TextProgram { insns, endian, is_of_linux3, has_reject: false, warnings })
+    TextProgram { insns, endian, is_of_linux3, has_reject: false, warnings: Vec::new() }
 }
 
 fn assembled(assembly: &[Token<'_>], options: &TextOptions) -> Result<TextProgram, AsmError> {

@@ -300,9 +300,15 @@ pub(super) fn bytes(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError
         }
     }
     errors.extend(half.map(|(_, position)| odd(position)));
+    errors.check()?;
+    whole(&bytes, endian)
+}
+
+/// The instructions of bytes, which must be whole ones.
+pub(super) fn whole(bytes: &[u8], endian: Endian) -> Result<Vec<RawInsn>, AsmError> {
     let chunks = bytes.chunks_exact(RawInsn::SIZE);
     let rest = chunks.remainder();
-    if errors.is_empty() && !rest.is_empty() {
+    if !rest.is_empty() {
         let message = format!(
             "the text has {} bytes: {} instructions of {} bytes and {} more bytes",
             bytes.len(),
@@ -311,10 +317,56 @@ pub(super) fn bytes(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError
             rest.len()
         );
         let error = Diagnostic::error(None, message);
-        errors.push(error.help("the text is truncated or not a program"));
+        return Err(error.help("the text is truncated or not a program").into());
     }
     let raw = chunks.filter_map(|chunk| Some(RawInsn::from_bytes(*chunk.first_chunk()?, endian)));
-    errors.check().map(|()| raw.collect())
+    Ok(raw.collect())
+}
+
+/// Whether a text is a listing of `firejail --seccomp.print`: a table whose numbers are hexadecimal without a prefix.
+pub(super) fn is_firejail(text: &str) -> bool {
+    let mut lines = text.lines().map(str::split_whitespace);
+    let has_header = lines.any(|words| words.eq(["line", "OP", "JT", "JF", "K"]));
+    let row = lines.find(|words| words.clone().next().is_some_and(|word| word.ends_with(':')));
+    has_header && row.and_then(|mut row| row.nth(1)).is_some_and(|code| !code.starts_with("0x"))
+}
+
+/// Reads such a listing; what follows the four fields is their translation.
+pub(super) fn firejail(text: &str) -> Result<Vec<RawInsn>, AsmError> {
+    let mut insns = Vec::new();
+    let mut errors = Errors::default();
+    let is_header = |line: &str| line.trim_start().starts_with("line") || line.contains("=====");
+    for (line, number) in text.lines().zip(1u32..) {
+        if line.trim().is_empty() || is_header(line) {
+            continue;
+        }
+        let at = Position { line: number, column: 1 };
+        let fields = fields(line, at);
+        let mut words = fields.iter();
+        let index = words.next().and_then(|(word, _)| word.strip_suffix(':'));
+        if index.and_then(|index| usize::from_str_radix(index, 16).ok()) != Some(insns.len()) {
+            let message = format!("expected line {:04x} of the table", insns.len());
+            errors.push(error(at, message).help("lines are missing or out of order"));
+            break;
+        }
+        let mut next = || words.next().copied().unwrap_or(("", at));
+        let fields = [next(), next(), next(), next()];
+        insns.push(insn(fields, hexadecimal_field).unwrap_or_else(|error| {
+            errors.push(error);
+            RawInsn::default()
+        }));
+    }
+    errors.check().map(|()| insns)
+}
+
+fn hexadecimal_field((text, position): (&str, Position), what: &str, limit: u32) -> Result<u32> {
+    let is_hex = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_hex {
+        let message = format!("expected {what} as a hexadecimal number, found {}", quote(text));
+        return Err(error(position, message));
+    }
+    let value = u32::from_str_radix(text, 16).ok().filter(|value| *value <= limit);
+    value.ok_or_else(|| too_large(text, position, what, limit))
 }
 
 fn odd(position: Position) -> Diagnostic {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::{Arch, Endian};
 use callgate_bpf::diagnostic::{Diagnostic, Help};
 use callgate_bpf::syscalls::is_known_name;
+use callgate_bpf::text::programs;
 use callgate_bpf::values_by_name;
 use callgate_core::{LongProgram, ProgramError, RawInsn, SocketProgram};
 use callgate_formats::diagnostics::quote::without_quotes;
@@ -465,6 +466,43 @@ impl Reader<'_> {
         bytes: &[u8],
         text: Option<&str>,
     ) -> Result<SourceStack, Messages> {
+        if form == ProgramForm::Text
+            && let Some(several) = self.several(form, bytes, text)?
+        {
+            return Ok(several);
+        }
+        self.one_program(form, bytes, text).map(SourceStack::of)
+    }
+
+    /// The programs of a text that has several, as a stack.
+    fn several(
+        &mut self,
+        form: ProgramForm,
+        bytes: &[u8],
+        text: Option<&str>,
+    ) -> Result<Option<SourceStack>, Messages> {
+        let is_text = !matches!(self.source.content, Content::Insns(_) | Content::Bytes(_));
+        let text = text.or_else(|| std::str::from_utf8(bytes).ok()).filter(|_| is_text);
+        let Some(text) = text else { return Ok(None) };
+        let programs = programs(text).map_err(|error| self.all([error]))?;
+        if programs.texts.is_empty() {
+            return Ok(None);
+        }
+        self.warnings.extend(self.all(programs.warnings));
+        let mut filters = Vec::with_capacity(programs.texts.len());
+        for program in &programs.texts {
+            filters.push(self.one_program(form, &[], Some(program))?);
+        }
+        let name = self.source.name.clone();
+        Ok(Some(SourceStack { name, ..SourceStack::of_filters(filters) }))
+    }
+
+    fn one_program(
+        &mut self,
+        form: ProgramForm,
+        bytes: &[u8],
+        text: Option<&str>,
+    ) -> Result<SourceFilter, Messages> {
         let SourceText { reading, keeps_warnings, .. } = self.source;
         let (program, endian, own) = self.accepted::<LongProgram>(form, bytes, text)?;
         let mut arches = reading.arches.clone();
@@ -480,7 +518,7 @@ impl Reader<'_> {
             true => filter.warnings = own,
             false => self.warnings.extend(self.all(own)),
         }
-        Ok(SourceStack::of(filter))
+        Ok(filter)
     }
 
     /// A program that the kernel accepts, with its byte order and warnings.

@@ -2,58 +2,22 @@
 
 use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Diagnostic, Position};
+use callgate_bpf::text::programs;
 use callgate_formats::diagnostics::quote::shorten;
 
 /// A kind of input.
 struct Kind {
     is: fn(&str) -> bool,
     what: &'static str,
-    next: Next,
-}
-
-/// What to do with it.
-#[derive(Clone, Copy)]
-enum Next {
-    /// This.
-    Is(&'static str),
-    /// This, or start the program and read its filter.
-    OrProcess(&'static str),
+    /// What to do, besides catching what the program installs.
+    next: &'static str,
 }
 
 const KINDS: &[Kind] = &[
     Kind {
-        is: |text| is_dump(text, |offset| offset.strip_suffix(':')),
-        what: "this is a dump of xxd, with offsets and characters",
-        next: Next::Is("convert it back: xxd -r FILE program.bpf, and give bpf:program.bpf"),
-    },
-    Kind {
-        is: |text| is_dump(text, bare),
-        what: "this is a dump of hexdump or od, with offsets",
-        next: Next::Is(
-            "dump the bytes only: xxd -p FILE or od -An -v -tx1 FILE, or give the dumped file: bpf:FILE",
-        ),
-    },
-    Kind {
-        is: |text| has_any(text, &["b\"\\x", "b'\\x"]),
-        what: "these are bytes of Python",
-        next: Next::Is("paste what print(filter.hex()) prints"),
-    },
-    Kind {
-        is: |text| {
-            let mut words = text.lines().map(|line| Vec::from_iter(line.split_whitespace()));
-            words.any(|words| words == ["line", "OP", "JT", "JF", "K"])
-        },
-        what: "this is a listing of firejail --seccomp.print, whose numbers are hexadecimal without 0x",
-        next: Next::OrProcess(
-            "write each row as { 0x20, 0, 0, 0x4 }, with the numbers of its columns OP, JT, JF and K",
-        ),
-    },
-    Kind {
         is: |text| has_line(text, &["seccomp.drop ", "seccomp.keep ", "caps.drop ", "nonewprivs"]),
         what: "this is a profile of Firejail",
-        next: Next::OrProcess(
-            "write the lists of seccomp.drop as systemd:SystemCallFilter=~…, with blanks instead of commas",
-        ),
+        next: "write the lists of seccomp.drop as systemd:SystemCallFilter=~…, with blanks instead of commas",
     },
     Kind {
         is: |text| {
@@ -61,24 +25,12 @@ const KINDS: &[Kind] = &[
                 || text.contains("seccomp/libseccomp-golang")
         },
         what: "this program builds its filter with libseccomp when it runs",
-        next: Next::OrProcess(
-            "let it write the filter to a file with export_bpf (Python) or ExportBPF (Go)",
-        ),
+        next: "let it write the filter to a file with export_bpf (Python) or ExportBPF (Go)",
     },
     Kind {
         is: |text| has_line(text, &["seccomp:"]) && text.contains("default_action:"),
         what: "this is a configuration of Elastic Beats",
-        next: Next::OrProcess("write its rules as a profile with defaultAction and syscalls"),
-    },
-    Kind {
-        is: |text| {
-            has_any(text, &["SECCOMP_SET_MODE_FILTER, ", "SECCOMP_MODE_FILTER, "])
-                && text.contains("{len=")
-        },
-        what: "this is a trace of a program that installs a filter, not the filter",
-        next: Next::OrProcess(
-            "trace it with strace -e abbrev=none and paste what is between filter=[ and ]",
-        ),
+        next: "write its rules as a profile with defaultAction and syscalls",
     },
 ];
 
@@ -89,22 +41,15 @@ pub(super) fn unread(bytes: &[u8]) -> Option<Diagnostic> {
         return Some(Diagnostic::error(None, message).help(Advice::GenerateFromBinary));
     }
     let text = std::str::from_utf8(bytes).ok()?;
-    if let Some(line) = second_listing(text) {
-        let position = Position { line, column: 1 };
-        return Some(
-            Diagnostic::error(Some(position), "a second listing begins here")
-                .help("read each listing alone: write each into a file of its own"),
-        );
+    if let Some(error) = second_program(text) {
+        return Some(error);
     }
     if let Some(error) = compose(text) {
         return Some(error);
     }
     let kind = KINDS.iter().find(|kind| (kind.is)(text))?;
     let error = Diagnostic::error(None, kind.what);
-    Some(match kind.next {
-        Next::Is(next) => error.help(next),
-        Next::OrProcess(next) => error.help(Advice::ReadProcessOr(next)),
-    })
+    Some(error.help(Advice::ReadProcessOr(kind.next)))
 }
 
 /// A Compose file, which names the profile of a service and does not have it.
@@ -130,44 +75,23 @@ fn compose(text: &str) -> Option<Diagnostic> {
     })
 }
 
-fn has_any(text: &str, parts: &[&str]) -> bool {
-    parts.iter().any(|part| text.contains(part))
-}
-
 fn has_line(text: &str, starts: &[&str]) -> bool {
     text.lines().any(|line| starts.iter().any(|start| line.starts_with(start)))
 }
 
-/// Whether all lines are an offset of at least 7 digits, from 0, and bytes in hexadecimal; `offset` removes what is around
-/// it.
-fn is_dump(text: &str, offset: fn(&str) -> Option<&str>) -> bool {
-    let is_hex = |word: &str| word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
-    let starts = lines.peek().is_some_and(|line| line.starts_with("0000000"));
-    starts
-        && lines.all(|line| {
-            let mut words = line.split_whitespace();
-            let offset = words.next().and_then(offset);
-            offset.is_some_and(|offset| offset.len() >= 7 && is_hex(offset))
-                && words.next().is_none_or(is_hex)
-        })
-}
-
-fn bare(offset: &str) -> Option<&str> {
-    Some(offset)
-}
-
-/// The line of the second listing of seccomp-tools or libseccomp: of its header, or of its instruction 0.
-fn second_listing(text: &str) -> Option<u32> {
-    let is_header = |line: &str| {
-        let mut words = line.split_whitespace();
-        words.next() == Some("line") && line.contains(" JT ") && line.contains(" JF ")
+/// The error for several programs where one is expected.
+fn second_program(text: &str) -> Option<Diagnostic> {
+    let programs = match programs(text) {
+        Ok(programs) => programs.texts,
+        Err(error) => return Some(error),
     };
-    let is_first = |line: &str| line.trim_start().starts_with("0000: 0x");
-    let second =
-        |is: &dyn Fn(&str) -> bool| text.lines().enumerate().filter(|(_, line)| is(line)).nth(1);
-    let (index, _) = second(&is_header).or_else(|| second(&is_first))?;
-    u32::try_from(index + 1).ok()
+    let second = programs.get(1)?;
+    let line = second.bytes().take_while(|byte| *byte == b'\n').count() + 1;
+    let position = Position { line: u32::try_from(line).ok()?, column: 1 };
+    Some(
+        Diagnostic::error(Some(position), "a second program begins here")
+            .help("several programs are a stack; here, give one alone, in a file of its own"),
+    )
 }
 
 #[cfg(test)]
@@ -179,24 +103,12 @@ mod tests {
         let table = " line  CODE  JT   JF      K\n 0000: 0x06 0x00 0x00 0x7fff0000  return ALLOW\n";
         for (text, what) in [
             ("\x7fELF\x02", "this is an ELF file"),
-            (
-                "00000000: 2000 0000 0000 0000  ...\n00000010: 0600 0000  ..\n",
-                "this is a dump of xxd",
-            ),
-            ("00000000  20 00 00 00  |....|\n00000004\n", "this is a dump of hexdump"),
-            ("0000000 000040 000000\n0000004\n", "this is a dump of hexdump"),
-            ("f = (b\"\\x06\\x00\")\n", "these are bytes of Python"),
-            (
-                " line  OP JT JF    K\n 0000: 06 00 00 7fff0000   ret ALLOW\n",
-                "this is a listing of firejail",
-            ),
             ("caps.drop all\nseccomp.drop @clock\n", "this is a profile of Firejail"),
             ("seccomp:\n  default_action: errno\n", "this is a configuration of Elastic Beats"),
             ("import sys\nimport seccomp\nf = seccomp.SyscallFilter(1)\n", "this program builds"),
             ("import libseccomp \"github.com/seccomp/libseccomp-golang\"\n", "this program builds"),
             ("services:\n  web:\n    image: nginx\n", "this is a Compose file"),
-            ("seccomp(SECCOMP_SET_MODE_FILTER, 0, {len=4, filter=0x7f}) = 0\n", "this is a trace"),
-            (&table.repeat(2), "a second listing begins here"),
+            (&table.repeat(2), "a second program begins here"),
         ] {
             let found = unread(text.as_bytes()).unwrap_or_else(|| panic!("{text}"));
             assert!(found.message.starts_with(what), "{text}: {}", found.message);
