@@ -17,7 +17,7 @@ pub(super) enum Parsed<'t> {
     /// A denied syscall.
     Denial(Found<'t>),
     /// A syscall that was logged and executed.
-    Logged,
+    Logged(SyscallId),
     /// The start of a crash dump, below which the registers follow.
     Dump(Dump),
     /// A report whose syscall is not known, and why.
@@ -45,6 +45,8 @@ pub(super) struct Found<'t> {
     pub(super) origin: Origin,
     /// What the filter returned, if the line says it: the action without its data.
     pub(super) verdict: Option<Verdict>,
+    /// Whether the line says that the process got `SIGSYS`.
+    pub(super) has_signal: bool,
     /// Whether the line does not name the architecture.
     pub(super) is_arch_assumed: bool,
     /// The number of the process, if the line has it.
@@ -81,6 +83,14 @@ impl Found<'_> {
     /// A denied syscall without further facts.
     pub(super) fn of(call: LoggedCall) -> Found<'static> {
         let origin = Origin::Other;
-        Found { call, program: None, origin, verdict: None, is_arch_assumed: false, process: None }
+        Found {
+            call,
+            program: None,
+            origin,
+            verdict: None,
+            has_signal: false,
+            is_arch_assumed: false,
+            process: None,
+        }
     }
 }

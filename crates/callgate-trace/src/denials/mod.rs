@@ -12,6 +12,7 @@
 //! | any other line that says that something was denied, and names the syscall | `the clone3 syscall was blocked by seccomp`, `arch=c000003e syscall=165` |
 //! | crash dumps of Android | `disallowed x86_64 system call 165`, with the registers below |
 //! | a syscall in a log of strace | `mount("a", "b", …) = -1 EPERM (Operation not permitted)`, `mount(…) = ?` |
+//! | error messages of programs | `unshare: unshare failed: Operation not permitted`, `mbind: Operation not permitted` |
 //!
 //! A syscall that failed may have other reasons than a filter. Therefore the caller of [`DenialReader`] says which
 //! calls count, and which arguments matter for them; all other arguments are dropped, so that equal denials are one. The
@@ -23,6 +24,7 @@
 //! text may contain any bytes.
 
 mod audit;
+mod error_message;
 mod free_text;
 mod go_traceback;
 mod line;

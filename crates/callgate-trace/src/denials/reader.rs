@@ -1,11 +1,13 @@
 //! Reads the denials of a log.
 
+use std::collections::BTreeMap;
+
 use callgate_core::Arch;
 use memchr::memmem::Finder;
 
 use super::go_traceback;
 use super::line::{Dump, Found, Parsed};
-use super::model::{DenialLog, Evidence, LoggedCall, MAX_UNREAD, UnreadLine, kept};
+use super::model::{DenialLog, Evidence, LoggedCall, MAX_DENIALS, MAX_UNREAD, UnreadLine, kept};
 use super::other_records::OtherRecords;
 use super::recognized::is_of_kernel;
 use super::signals::{Death, Deaths, Denied, PendingSignals};
@@ -18,9 +20,18 @@ use crate::logs::lines::{AnyOf, MAX_LINE};
 use crate::logs::lost::LostRecords;
 use crate::logs::markers::{KILLED, Marker, is_other_record, reported, stems};
 use crate::logs::strace::{LogLine, LoggedSyscall, SyscallLog};
+use crate::recording::SyscallId;
 
 /// Every line that is read contains one of these or a marker, except those of strace.
-const MARKS: [&str; 4] = ["SECCOMP", "1326", "_syscall", WITHOUT_TYPE];
+const MARKS: [&str; 7] = [
+    "SECCOMP",
+    "1326",
+    "_syscall",
+    WITHOUT_TYPE,
+    "ot permitted",
+    "ermission denied",
+    "ot implemented",
+];
 
 /// Which arguments of a call matter, a bit for each; `None` if the call is not a denial of the filter.
 type Relevant<'a> = dyn FnMut(&LoggedCall) -> Option<u8> + 'a;
@@ -53,6 +64,7 @@ pub struct DenialReader<'a> {
     begins_report: Finder<'static>,
     wrapped: Option<Wrapped>,
     tally: Tally,
+    logged: BTreeMap<SyscallId, u64>,
     other: OtherRecords,
     lost_records: LostRecords,
     /// What is known so far, without what the fields above count.
@@ -80,6 +92,7 @@ impl<'a> DenialReader<'a> {
             begins_report: Finder::new(Wrapped::START),
             wrapped: None,
             tally: Tally::default(),
+            logged: BTreeMap::new(),
             other: OtherRecords::new(),
             lost_records: LostRecords::default(),
             log: DenialLog::default(),
@@ -113,7 +126,18 @@ impl<'a> DenialReader<'a> {
         let (other, failed) = self.other.finish();
         let is_recognized = self.log.is_recognized || self.log.is_of_kernel;
         let lost_records = self.lost_records.caveat();
-        DenialLog { denials, is_recognized, other, failed, lost_records, lost, ..self.log }
+        let mut logged_calls: Vec<(SyscallId, u64)> = self.logged.into_iter().collect();
+        logged_calls.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        DenialLog {
+            denials,
+            logged_calls,
+            is_recognized,
+            other,
+            failed,
+            lost_records,
+            lost,
+            ..self.log
+        }
     }
 
     /// Reads the next line; `None` for one that is too long.
@@ -204,7 +228,7 @@ impl<'a> DenialReader<'a> {
         }
         match death.denied() {
             Denied::Call(call) => {
-                self.denial(*line, Found::of(call));
+                self.denial(*line, Found { has_signal: true, ..Found::of(call) });
                 self.signals.explains_end(*line, may_be);
             }
             Denied::Unknown(why) => self.signals.add(*line, Marker { why, ..KILLED }, text),
@@ -264,9 +288,12 @@ impl<'a> DenialReader<'a> {
         self.settle_signals(number);
         match parsed {
             Parsed::Nothing => {}
-            Parsed::Logged => {
+            Parsed::Logged(syscall) => {
                 self.log.is_recognized = true;
                 self.log.logged += 1;
+                if self.logged.len() < MAX_DENIALS || self.logged.contains_key(&syscall) {
+                    *self.logged.entry(syscall).or_default() += 1;
+                }
             }
             Parsed::Unread(why) => self.unread(number, why, text),
             Parsed::Signal(found) => self.signals.add(number, found, text),
@@ -283,7 +310,8 @@ impl<'a> DenialReader<'a> {
     /// Counts a denial; returns whether it is one.
     fn denial(&mut self, number: u64, found: Found<'_>) -> bool {
         self.log.is_recognized = true;
-        let Found { mut call, program, origin, verdict, is_arch_assumed, process } = found;
+        let Found { mut call, program, origin, verdict, has_signal, is_arch_assumed, process } =
+            found;
         if call.evidence == Evidence::Filter {
             self.signals.explain(number, process, Some(call.syscall));
             self.log.assumed_arch += u64::from(is_arch_assumed);
@@ -295,7 +323,7 @@ impl<'a> DenialReader<'a> {
         for (index, arg) in call.args.iter_mut().enumerate() {
             *arg = arg.filter(|_| mask >> index & 1 == 1);
         }
-        self.tally.add(call, program.as_deref(), verdict, origin);
+        self.tally.add(call, program.as_deref(), verdict, has_signal, origin);
         true
     }
 
@@ -308,7 +336,10 @@ impl<'a> DenialReader<'a> {
                 // The kernel may have written a record of it, too.
                 if !self.signals.has_record(line, syscall) {
                     let call = LoggedCall::denied(syscall);
-                    self.denial(line, Found { is_arch_assumed, ..Found::of(call) });
+                    self.denial(
+                        line,
+                        Found { has_signal: true, is_arch_assumed, ..Found::of(call) },
+                    );
                 }
             }
             (Err(_), Dump::Go(_)) => {

@@ -1,12 +1,15 @@
 //! Reports of `SIGSYS`, by debuggers and by programs.
 
+use std::borrow::Cow;
+
 use callgate_bpf::SyscallTable;
 use callgate_core::Arch;
 use callgate_formats::diagnostics::quote::shorten;
 
+use super::error_message::{self, Errno, Message};
 use super::free_text::{self, Trust};
 use super::line::{self, Parsed};
-use super::model::LoggedCall;
+use super::model::{Evidence, LoggedCall};
 use crate::logs::markers::{Marker, Reported, reported};
 use crate::recording::SyscallId;
 
@@ -20,20 +23,59 @@ pub(super) fn report(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
     ];
     let with_arch = [siginfo, openssh, apt, disallowed_access].iter().find_map(|read| read(line));
     if let Some(found) = with_arch {
-        return parsed(found, [None; 6], false);
+        return parsed(found, Facts { has_signal: true, ..Facts::default() });
     }
     let found = BEFORE.iter().find_map(|before| number_after(line, before, arch));
     match found.or_else(|| firefox(line, arch)).or_else(|| chromium(line, arch)) {
-        Some(found) => parsed(found, args(line), true),
-        None => marked(line, arch, is_given),
+        Some(found) => {
+            let args = args(line);
+            parsed(found, Facts { args, has_signal: true, is_arch_assumed: true })
+        }
+        None => match marked(line, arch, is_given) {
+            Parsed::Nothing => failed(line, arch, is_given),
+            other => other,
+        },
     }
 }
 
-fn parsed(found: Found, args: [Option<u64>; 6], is_arch_assumed: bool) -> Parsed<'static> {
+/// An error message of a program.
+fn failed(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
+    let Some(Message { syscall, errno, program }) = error_message::message(line, is_given) else {
+        let is_unnamed = is_given && error_message::has_error(line);
+        let why = "the error is one that filters return, but the line does not name the syscall";
+        return if is_unnamed { Parsed::Unread(why.to_owned()) } else { Parsed::Nothing };
+    };
+    let Some(nr) = arch.number(syscall) else {
+        let why = format!("{arch} has no syscall \"{syscall}\"");
+        return if is_given { Parsed::Unread(why) } else { Parsed::Nothing };
+    };
+    let errno = match errno {
+        Errno::Perm => 1,
+        Errno::Access => 13,
+        Errno::NoSys => arch.enosys(),
+    };
+    let call = LoggedCall {
+        evidence: Evidence::Failed(errno),
+        ..LoggedCall::denied(SyscallId::new(arch, nr))
+    };
+    let program = program.map(Cow::Borrowed);
+    Parsed::Denial(line::Found { program, ..line::Found::of(call) })
+}
+
+/// What a line says besides the syscall.
+#[derive(Default)]
+struct Facts {
+    args: [Option<u64>; 6],
+    has_signal: bool,
+    is_arch_assumed: bool,
+}
+
+fn parsed(found: Found, facts: Facts) -> Parsed<'static> {
+    let Facts { args, has_signal, is_arch_assumed } = facts;
     match found {
         Ok(syscall) => {
             let call = LoggedCall { args, ..LoggedCall::denied(syscall) };
-            Parsed::Denial(line::Found { is_arch_assumed, ..line::Found::of(call) })
+            Parsed::Denial(line::Found { has_signal, is_arch_assumed, ..line::Found::of(call) })
         }
         Err(why) => Parsed::Unread(why),
     }
@@ -50,7 +92,8 @@ fn marked(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
     let trust = trust.filter(|_| marker.is_none_or(Marker::names_syscall));
     match trust.and_then(|trust| free_text::report(line, arch, trust)) {
         Some(Ok(free_text::Reported { syscall, is_arch_assumed })) => {
-            return parsed(Ok(syscall), [None; 6], is_arch_assumed);
+            let has_signal = has_signal(line);
+            return parsed(Ok(syscall), Facts { has_signal, is_arch_assumed, ..Facts::default() });
         }
         Some(Err(why)) => return Parsed::Unread(why),
         None => {}
@@ -60,6 +103,11 @@ fn marked(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
         Some(found) => Parsed::Signal(found),
         None => Parsed::Nothing,
     }
+}
+
+/// Whether a line in words of its own says that the process got `SIGSYS`.
+fn has_signal(line: &str) -> bool {
+    ["SIGSYS", "ad system call", "signal 31", "sig=31"].iter().any(|text| line.contains(text))
 }
 
 type Found = Result<SyscallId, String>;

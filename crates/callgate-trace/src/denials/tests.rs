@@ -64,6 +64,7 @@ fn reports_of_sigsys() {
         ("Cause: seccomp prevented call to disallowed arm64 system call 40\n", "mount"),
     ] {
         assert_eq!(one(line).call.syscall.name(), Some(name), "{line}");
+        assert!(one(line).has_signal, "{line}");
     }
     let chromium = one("seccomp-bpf failure in syscall nr=0xa5 arg1=0x1 arg2=0xff\n");
     assert_eq!(chromium.call.args[..3], [Some(1), Some(255), None]);
@@ -166,10 +167,52 @@ fn records_that_cannot_be_read_are_counted() {
     assert!(found.unread.lines[2].text.starts_with("SIGSYS: bad"), "{:?}", found.unread);
 }
 
+/// Only KILL and TRAP send `SIGSYS`.
+#[test]
+fn a_denial_says_whether_there_was_a_signal() {
+    for (code, sig, has_signal) in [
+        ("0x50001", "0", false),
+        ("0x7fc00000", "0", false),
+        ("0x0", "31", true),
+        ("0x80000000", "31", true),
+        ("0x30000", "0", true),
+    ] {
+        let line = RAW.replace("0x50001", code).replace("sig=0", &format!("sig={sig}"));
+        assert_eq!(one(&line).has_signal, has_signal, "{line}");
+    }
+    assert!(one("SIGSYS: bad system call\nrax    0xa5\n").has_signal);
+    assert!(!one("app: syscall mount was denied by seccomp\n").has_signal);
+}
+
+/// In a log, and given by themselves.
+#[test]
+fn error_messages_are_failed_syscalls() {
+    let log = "unshare: unshare failed: Operation not permitted\nmount: /mnt: permission denied.\n\
+               memfd_create: Function not implemented\nbash: ./x: Permission denied\n";
+    let mut found = Vec::new();
+    let mut reader = DenialReader::new(Arch::X86_64, |call| {
+        found.push((call.syscall.name(), call.evidence));
+        None
+    });
+    reader.push(log.as_bytes());
+    let log = reader.finish();
+    assert_eq!((log.denials.len(), log.unread.count, log.is_recognized), (0, 0, true));
+    let expected = [("unshare", 1), ("mount", 1), ("memfd_create", 38)];
+    assert_eq!(found, expected.map(|(name, errno)| (Some(name), Evidence::Failed(errno))));
+    let mut given = DenialReader::new(Arch::Aarch64, |_| None).given();
+    given.push(b"bash: ./x: Permission denied\nmkdir: Permission denied\n");
+    let unread = given.finish().unread;
+    let why: Vec<&str> = unread.lines.iter().map(|one| one.why.as_str()).collect();
+    assert!(why[0].contains("does not name the syscall"), "{why:?}");
+    assert_eq!(why[1], "aarch64 has no syscall \"mkdir\"");
+}
+
 #[test]
 fn executed_syscalls_are_no_denials() {
     let log = read(RAW.replace("0x50001", "0x7ffc0000").as_bytes(), 64);
     assert_eq!((log.denials.len(), log.logged), (0, 1));
+    let mount = SyscallId::new(Arch::X86_64, 165);
+    assert_eq!(log.logged_calls, [(mount, 1)]);
 }
 
 #[test]

@@ -146,12 +146,13 @@ pub(in super::super) fn run_alone(
     };
     let log = log.read(arch, relevant)?;
     check_recognized(&name, &log)?;
+    let of_failures = usual(&failures.few(), options)?;
     let usual = usual(&log.denials, options)?;
     output::print(&match format {
         Format::Json => {
             format!("{}\n", json::log_alone(&name, &log, &outside, failures.count, &usual))
         }
-        Format::Text => alone::log(&name, arch, &log, &outside, &failures, &usual),
+        Format::Text => alone::log(&name, arch, &log, &outside, &failures, &of_failures, &usual),
     })?;
     end(&name, &log, &next())
 }
