@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use callgate_core::{Arch, Verdict};
 
 use super::go_traceback::GoTraceback;
+use super::jvm::JvmLog;
 use super::model::LoggedCall;
 use super::tally::Origin;
 use super::tombstone::Tombstone;
@@ -35,6 +36,8 @@ pub(super) enum Dump {
     Tombstone(Tombstone),
     /// Of a Go program.
     Go(GoTraceback),
+    /// Of the JVM.
+    Jvm(JvmLog),
 }
 
 /// A denied syscall as a line reports it.
@@ -59,6 +62,7 @@ impl Dump {
         match self {
             Dump::Tombstone(dump) => (dump.line, &dump.text),
             Dump::Go(dump) => (dump.line, &dump.text),
+            Dump::Jvm(dump) => (dump.line, &dump.text),
         }
     }
 
@@ -67,6 +71,7 @@ impl Dump {
         match self {
             Dump::Tombstone(dump) => dump.line(text, line),
             Dump::Go(dump) => dump.line(text, line),
+            Dump::Jvm(dump) => dump.line(text, line),
         }
     }
 
@@ -75,6 +80,10 @@ impl Dump {
         match self {
             Dump::Tombstone(dump) => dump.syscall().map(|syscall| (syscall, false)),
             Dump::Go(dump) => dump.syscall(arch).ok_or_else(|| "no syscall is named".to_owned()),
+            Dump::Jvm(dump) => {
+                let syscall = dump.syscall().map(|syscall| (syscall, false));
+                syscall.ok_or_else(|| "no syscall is named".to_owned())
+            }
         }
     }
 }

@@ -10,11 +10,24 @@ use super::error_message::{self, Errno, Message};
 use super::free_text::{self, Trust};
 use super::line::{self, Parsed};
 use super::model::{Evidence, LoggedCall};
-use crate::logs::markers::{Marker, Reported, reported};
+use super::sandboxes;
+use crate::logs::markers::{ANDROID, Marker, Reported, reported};
 use crate::recording::SyscallId;
 
-/// A line as a report; `arch` is the architecture of one that does not name it. A line that is given by itself may have any form.
-pub(super) fn report(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
+/// How reports are read.
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    /// The architecture of a report that does not name it.
+    pub(super) arch: Arch,
+    /// Whether the line is given by itself, so that it may have any form.
+    pub(super) is_given: bool,
+    /// Whether the architecture is one that somebody gave, and not that of this machine.
+    pub(super) is_arch_given: bool,
+}
+
+/// A line as a report.
+pub(super) fn report<'l>(line: &'l str, settings: &Settings) -> Parsed<'l> {
+    let arch = settings.arch;
     const BEFORE: [&str; 4] = [
         "bad syscall (",
         "blocked syscall: ",
@@ -25,21 +38,26 @@ pub(super) fn report(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
     if let Some(found) = with_arch {
         return parsed(found, Facts { has_signal: true, ..Facts::default() });
     }
+    if let Some(report) = sandboxes::report(line, arch) {
+        return report;
+    }
     let found = BEFORE.iter().find_map(|before| number_after(line, before, arch));
+    let found = found.or_else(|| siginfo_alone(line, arch));
     match found.or_else(|| firefox(line, arch)).or_else(|| chromium(line, arch)) {
         Some(found) => {
             let args = args(line);
             parsed(found, Facts { args, has_signal: true, is_arch_assumed: true })
         }
-        None => match marked(line, arch, is_given) {
-            Parsed::Nothing => failed(line, arch, is_given),
+        None => match marked(line, settings) {
+            Parsed::Nothing => failed(line, settings),
             other => other,
         },
     }
 }
 
 /// An error message of a program.
-fn failed(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
+fn failed<'l>(line: &'l str, settings: &Settings) -> Parsed<'l> {
+    let Settings { arch, is_given, .. } = *settings;
     let Some(Message { syscall, errno, program }) = error_message::message(line, is_given) else {
         let is_unnamed = is_given && error_message::has_error(line);
         let why = "the error is one that filters return, but the line does not name the syscall";
@@ -82,7 +100,8 @@ fn parsed(found: Found, facts: Facts) -> Parsed<'static> {
 }
 
 /// A line without a known form.
-fn marked(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
+fn marked<'l>(line: &'l str, settings: &Settings) -> Parsed<'l> {
+    let Settings { arch, is_given, is_arch_given } = *settings;
     let marker = reported(line);
     let trust = match marker {
         _ if is_given => Some(Trust::Given),
@@ -91,6 +110,11 @@ fn marked(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
     };
     let trust = trust.filter(|_| marker.is_none_or(Marker::names_syscall));
     match trust.and_then(|trust| free_text::report(line, arch, trust)) {
+        Some(Ok(free_text::Reported { is_arch_assumed: true, .. }))
+            if !is_arch_given && is_of_android(line) =>
+        {
+            return Parsed::Signal(ANDROID);
+        }
         Some(Ok(free_text::Reported { syscall, is_arch_assumed })) => {
             let has_signal = has_signal(line);
             return parsed(Ok(syscall), Facts { has_signal, is_arch_assumed, ..Facts::default() });
@@ -103,6 +127,11 @@ fn marked(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
         Some(found) => Parsed::Signal(found),
         None => Parsed::Nothing,
     }
+}
+
+/// Whether a line is one of Android's C library about a signal. Phones rarely have the architecture of this machine.
+fn is_of_android(line: &str) -> bool {
+    line.contains("Fatal signal 31 (SIGSYS)")
 }
 
 /// Whether a line in words of its own says that the process got `SIGSYS`.
@@ -127,6 +156,13 @@ fn siginfo(line: &str) -> Option<Found> {
         .find_map(|arch| arch.number(name).map(|nr| SyscallId::new(arch, nr)));
     let found = by_name.or_else(|| SyscallId::of(token, number(name)?));
     Some(found.ok_or_else(|| format!("unknown syscall \"{}\"", shorten(nr))))
+}
+
+/// `si_syscall=__NR_mount` without the architecture, as people copy it.
+fn siginfo_alone(line: &str, arch: Arch) -> Option<Found> {
+    let (_, rest) = line.split_once("si_syscall=__NR_")?;
+    let is_alone = !line.contains("si_arch");
+    word(rest).filter(|_| is_alone).map(|name| of_arch(name, arch))
 }
 
 /// The value of a key, with or without `si` before it, after an equals sign.

@@ -37,7 +37,7 @@ pub(crate) struct Marker {
 impl Marker {
     /// Whether what a line with it names is a denied syscall. Some monitors report what a filter only logs, too.
     pub(crate) fn names_syscall(self) -> bool {
-        ![OPERATOR, NSJAIL].contains(&self.why)
+        ![OPERATOR, NSJAIL, GVISOR].contains(&self.why)
     }
 }
 
@@ -64,6 +64,12 @@ const fn end(text: &'static str) -> Marker {
     Marker { text, then: "", reported: Reported::End, why: NO_SYSCALL }
 }
 
+/// Android's C library, where it names a syscall without the architecture.
+pub(crate) const ANDROID: Marker = Marker {
+    why: "a number without the architecture, from Android: give --arch arm64, or the line \"Cause:\" of the crash dump",
+    ..signal("Fatal signal 31 (SIGSYS)")
+};
+
 /// The end of a process as an audit record.
 const ABNORMAL_END: Marker = end("ANOM_ABEND");
 
@@ -85,7 +91,7 @@ static MARKERS: &[Marker] = &[
     denial("\"type\":\"seccomp\"", OPERATOR),
     denial(" type=\"seccomp\"", OPERATOR),
     denial("SiSyscall: ", NSJAIL),
-    denial("= Seccomp =", "a report of snappy-debug, which is not read"),
+    Marker { then: "safely ignore", ..denial("nsupported syscall ", GVISOR) },
     denial("by seccomp filter", UNKNOWN_FORM),
     denial("blocked by seccomp", UNKNOWN_FORM),
     denial("killed by seccomp", UNKNOWN_FORM),
@@ -105,7 +111,9 @@ static MARKERS: &[Marker] = &[
     signal("eccomp violation"),
     signal("ad system call"),
     signal("zsh: invalid system call"),
+    Marker { why: SNAPPY, ..signal("= Seccomp =") },
     signal("SIGSYS: "),
+    signal("SIGSYS (0x1f)"),
     signal("(SIGSYS)"),
     signal("signal SIGSYS"),
     signal("signal: SIGSYS"),
@@ -147,6 +155,11 @@ static MARKERS: &[Marker] = &[
 
 const OPERATOR: &str =
     "a line of the Security Profiles Operator, which does not say whether the syscall was denied";
+
+const SNAPPY: &str = "a report of snappy-debug without its line \"Log:\"";
+
+/// What gVisor prints for syscalls that it does not implement.
+const GVISOR: &str = "gVisor implements syscalls itself, and not this one: no seccomp filter denied it, so no change to a profile helps";
 
 const NSJAIL: &str = "nsjail prints the status of the process here, 31 for SIGSYS, and not the number of the syscall";
 
@@ -297,6 +310,7 @@ mod tests {
         "{\"ts\":1,\"msg\":\"audit\",\"type\":\"seccomp\",\"syscallName\":\"socket\",\"syscallID\":41}",
         "enricher.go:1] log-enricher \"msg\"=\"audit\" \"syscallID\"=41 \"syscallName\"=\"socket\" \"type\"=\"seccomp\"",
         "= Seccomp =",
+        "Container Sandbox: Unsupported syscall clone3(0x7f). It is likely that you can safely ignore this message",
         "==== Possible seccomp violation ====",
         "F DEBUG   : Cause: seccomp prevented call to disallowed arm64 system call 434",
         "signal 31 (SIGSYS), code 1 (SYS_SECCOMP), fault addr --------",
