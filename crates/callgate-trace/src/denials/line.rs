@@ -23,6 +23,8 @@ pub(super) enum Parsed<'t> {
     Dump(Dump),
     /// A report whose syscall is not known, and why.
     Unread(String),
+    /// An error that filters return, of a syscall that is not known, and why. It matters only if no other line tells.
+    Unnamed(&'static str),
     /// A report of `SIGSYS` without the syscall, which another line may name; whose marker says why it is not read.
     Signal(Marker),
     /// Another line.

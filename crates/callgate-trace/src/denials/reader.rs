@@ -69,6 +69,8 @@ pub struct DenialReader<'a> {
     wrapped: Option<Wrapped>,
     tally: Tally,
     logged: BTreeMap<SyscallId, u64>,
+    /// The first error of a syscall that is not known.
+    unnamed: Option<(u64, &'static str, String)>,
     other: OtherRecords,
     lost_records: LostRecords,
     /// What is known so far, without what the fields above count.
@@ -96,6 +98,7 @@ impl<'a> DenialReader<'a> {
             wrapped: None,
             tally: Tally::default(),
             logged: BTreeMap::new(),
+            unnamed: None,
             other: OtherRecords::new(),
             lost_records: LostRecords::default(),
             log: DenialLog::default(),
@@ -134,6 +137,12 @@ impl<'a> DenialReader<'a> {
         let death = self.deaths.settled();
         self.settle_death(death);
         self.settle_signals(u64::MAX);
+        if let Some((number, why, text)) = self.unnamed.take() {
+            let is_known = self.log.is_recognized || self.log.unread.count > 0;
+            if !is_known {
+                self.unread(number, why.to_owned(), &text);
+            }
+        }
         let (denials, lost) = self.tally.finish();
         let (other, failed) = self.other.finish();
         let is_recognized = self.log.is_recognized || self.log.is_of_kernel;
@@ -320,6 +329,9 @@ impl<'a> DenialReader<'a> {
                 }
             }
             Parsed::Unread(why) => self.unread(number, why, text),
+            Parsed::Unnamed(why) => {
+                self.unnamed.get_or_insert_with(|| (number, why, kept(text)));
+            }
             Parsed::Signal(found) => self.signals.add(number, found, text),
             // The header and the line `siginfo:` of one log.
             Parsed::Dump(Dump::Jvm(_)) if matches!(self.dump, Some(Dump::Jvm(_))) => {}

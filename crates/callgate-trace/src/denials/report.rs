@@ -59,9 +59,8 @@ pub(super) fn report<'l>(line: &'l str, settings: &Settings) -> Parsed<'l> {
 fn failed<'l>(line: &'l str, settings: &Settings) -> Parsed<'l> {
     let Settings { arch, is_given, .. } = *settings;
     let Some(Message { syscall, errno, program }) = error_message::message(line, is_given) else {
-        let is_unnamed = is_given && error_message::has_error(line);
-        let why = "the error is one that filters return, but the line does not name the syscall";
-        return if is_unnamed { Parsed::Unread(why.to_owned()) } else { Parsed::Nothing };
+        let why = error_message::unnamed(line).filter(|_| is_given);
+        return why.map_or(Parsed::Nothing, Parsed::Unnamed);
     };
     let Some(nr) = arch.number(syscall) else {
         let why = format!("{arch} has no syscall \"{syscall}\"");

@@ -86,12 +86,14 @@ static MARKERS: &[Marker] = &[
     denial("seccomp-bpf failure", UNKNOWN_FORM),
     denial(".cc:**CRASHING**", UNKNOWN_FORM),
     denial("blocked syscall: ", UNKNOWN_FORM),
+    denial("ffending syscall number: ", UNKNOWN_FORM),
     denial("intercepting a bad syscall", UNKNOWN_FORM),
     denial("\"type\"=\"seccomp\"", OPERATOR),
     denial("\"type\":\"seccomp\"", OPERATOR),
     denial(" type=\"seccomp\"", OPERATOR),
     denial("SiSyscall: ", NSJAIL),
     Marker { then: "safely ignore", ..denial("nsupported syscall ", GVISOR) },
+    denial("Container Sandbox: Unsupported syscall", GVISOR),
     denial("by seccomp filter", UNKNOWN_FORM),
     denial("blocked by seccomp", UNKNOWN_FORM),
     denial("killed by seccomp", UNKNOWN_FORM),
@@ -164,13 +166,14 @@ const GVISOR: &str = "gVisor implements syscalls itself, and not this one: no se
 const NSJAIL: &str = "nsjail prints the status of the process here, 31 for SIGSYS, and not the number of the syscall";
 
 /// Each marker contains one of these, and each of a [denial](Reported::Denial) one of [`OF_DENIALS`].
-const STEMS: [&str; 11] = [
+const STEMS: [&str; 12] = [
     "eccomp",
     "SECCOMP denied",
     "CRASHING",
     "d syscall",
     "sandbox_violation",
     "SiSyscall",
+    "ffending syscall",
     "SYS",
     "sig=31",
     "d system call",
@@ -179,7 +182,8 @@ const STEMS: [&str; 11] = [
 ];
 
 /// Those of denials, which are rare in logs of other kinds.
-const OF_DENIALS: [&str; 6] = [STEMS[0], STEMS[1], STEMS[2], STEMS[3], STEMS[4], STEMS[5]];
+const OF_DENIALS: [&str; 7] =
+    [STEMS[0], STEMS[1], STEMS[2], STEMS[3], STEMS[4], STEMS[5], STEMS[6]];
 
 /// Searches for lines that may have a marker.
 pub(crate) fn stems() -> AnyOf {
@@ -311,6 +315,7 @@ mod tests {
         "enricher.go:1] log-enricher \"msg\"=\"audit\" \"syscallID\"=41 \"syscallName\"=\"socket\" \"type\"=\"seccomp\"",
         "= Seccomp =",
         "Container Sandbox: Unsupported syscall clone3(0x7f). It is likely that you can safely ignore this message",
+        "Offending syscall number: 16 (arch: 0xc000003e, tid: 7)",
         "==== Possible seccomp violation ====",
         "F DEBUG   : Cause: seccomp prevented call to disallowed arm64 system call 434",
         "signal 31 (SIGSYS), code 1 (SYS_SECCOMP), fault addr --------",

@@ -120,10 +120,14 @@ impl Failures {
                 wrap(text, line, 4, 6);
             };
             usual.sentences().iter().for_each(|line| say(line));
-            if let InContainer::Denies(_, other) = usual.container {
-                if other != verdict {
+            match usual.container {
+                InContainer::Denies(_, other) if other != verdict => {
                     say(&format!("its error is another one: {other}"));
                 }
+                InContainer::Allows => {
+                    say("an older version of this profile, or an older libseccomp, may deny it");
+                }
+                _ => {}
             }
             if let Some(why) = elsewhere(&name, *errno, id.arch.enosys()) {
                 say(&format!("the error may also come from {why}"));

@@ -1,6 +1,6 @@
 //! Hints for a log that lacks the wanted denial.
 
-use callgate_trace::denials::{DenialLog, SecurityModule};
+use callgate_trace::denials::{DenialLog, SecurityModule, UnreadLine};
 
 /// Where the record of a denial is. Records that auditd receives are not in the kernel's ring buffer.
 const RECORDS: &str = "find the record of the kernel: `journalctl -k --grep type=1326` or `dmesg | grep type=1326`; if \
@@ -17,6 +17,19 @@ pub(super) fn next() -> String {
 
 /// What to do next about the lines that were not read.
 pub(super) fn next_of(log: &DenialLog) -> String {
+    let is_gvisor = |line: &UnreadLine| line.why.starts_with("gVisor");
+    if log.unread.lines.first().is_some_and(is_gvisor) {
+        return "see https://gvisor.dev/docs/user_guide/compatibility/ for the syscalls that gVisor has".to_owned();
+    }
+    let has_error = |line: &UnreadLine| {
+        let text = line.text.to_ascii_lowercase();
+        ["operation not permitted", "permission denied", "function not implemented"]
+            .iter()
+            .any(|error| text.contains(error))
+    };
+    if log.unread.lines.first().is_some_and(has_error) {
+        return "strace names the syscall: `strace -f -o LOG CMD`, and then `callgate why SOURCE --from LOG`".to_owned();
+    }
     let mut deaths = log.unread.lines.iter().filter_map(|line| Death::of(&line.text));
     deaths.next().map_or_else(next, |death| death.next())
 }
