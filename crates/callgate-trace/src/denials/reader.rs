@@ -66,6 +66,7 @@ pub struct DenialReader<'a> {
     signals: PendingSignals,
     dump: Option<Dump>,
     begins_report: Finder<'static>,
+    begins_record: AnyOf,
     wrapped: Option<Wrapped>,
     tally: Tally,
     logged: BTreeMap<SyscallId, u64>,
@@ -95,6 +96,7 @@ impl<'a> DenialReader<'a> {
             signals: PendingSignals::default(),
             dump: None,
             begins_report: Finder::new(Wrapped::START),
+            begins_record: AnyOf::new(&["SECCOMP", "1326"]),
             wrapped: None,
             tally: Tally::default(),
             logged: BTreeMap::new(),
@@ -185,7 +187,7 @@ impl<'a> DenialReader<'a> {
         }
         if self.begins_report.find(line).is_some() {
             self.wrapped = Wrapped::begin(&text, number);
-        } else if self.marks.is_in(line) {
+        } else if self.begins_record.is_in(line) {
             self.wrapped = Wrapped::begin_record(&text, number);
         }
         if self.wrapped.is_none() {
@@ -520,7 +522,8 @@ impl Wrapped {
     /// An audit record without its last field: `type=SECCOMP msg=audit(…): auid=0 uid=0`.
     fn begin_record(line: &str, number: u64) -> Option<Wrapped> {
         const TYPES: [&str; 4] = ["type=SECCOMP ", "type=1326 ", "SECCOMP auid=", "UNKNOWN[1326] "];
-        let line = unquoted(line).trim_end();
+        // With its end, without which a line is taken for a truncated one.
+        let line = unquoted(line);
         let is_wrapped = TYPES.iter().any(|name| line.contains(name))
             && !line.contains(" code=")
             && !line.starts_with('{')
@@ -544,6 +547,7 @@ impl Wrapped {
 
     /// Adds the next line; returns whether the report is complete, or too long.
     fn add(&mut self, line: &str) -> bool {
+        self.text.truncate(self.text.trim_end().len());
         self.text.push(' ');
         self.text.push_str(unquoted(line).trim());
         self.lines += 1;

@@ -268,6 +268,18 @@ fn further_forms_of_known_reports() {
     }
 }
 
+/// A person may shorten a record.
+#[test]
+fn a_record_with_few_fields_is_read() {
+    let short = "type=1326 pid=42 comm=\"redis\" sig=31 arch=c000003e syscall=165\n";
+    assert_eq!(summary(short), (1, Some("x86_64 mount".to_owned()), vec![]));
+    assert_eq!(
+        summary(&format!("{short}x\n{short}")),
+        (1, Some("x86_64 mount".to_owned()), vec![])
+    );
+    assert_eq!(read(format!("{short}{short}").as_bytes(), 9).denials[0].count, 2);
+}
+
 /// What follows a truncated record is not the rest of it.
 #[test]
 fn truncated_records_do_not_take_fields_of_other_lines() {
