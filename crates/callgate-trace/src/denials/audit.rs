@@ -1,6 +1,6 @@
 //! Audit records of denials.
 
-use callgate_core::Verdict;
+use callgate_core::{Action, Verdict};
 use callgate_formats::diagnostics::quote::shorten;
 
 use super::line::{Found, Parsed};
@@ -28,8 +28,10 @@ pub(super) fn record(line: &str) -> Option<Parsed<'_>> {
     // The last one counts: the name of the program precedes it, which `ausearch -i` prints without escapes.
     let verdict = fields(line, "code").last().and_then(verdict);
     if verdict.is_some_and(Verdict::permits) {
-        return Some(Parsed::Logged);
+        return Some(Parsed::Logged(syscall));
     }
+    let has_signal = fields(line, "sig").any(|sig| matches!(sig, "31" | "SIGSYS"))
+        || verdict.is_some_and(sends_signal);
     let program = programs(line, record.is_raw()).into_iter().flatten().next();
     let origin = if record.is_of_journal { Origin::Journal } else { Origin::Other };
     // ABIs with wide registers have no kernels of 32 bits. x32 runs in compatibility mode, too.
@@ -37,7 +39,12 @@ pub(super) fn record(line: &str) -> Option<Parsed<'_>> {
         !syscall.arch.has_wide_registers() && fields(line, "compat").last() == Some("0");
     let call = LoggedCall { is_of_narrow_kernel, ..LoggedCall::denied(syscall) };
     let process = fields(line, "pid").next().and_then(|pid| pid.parse().ok());
-    Some(Parsed::Denial(Found { program, origin, verdict, process, ..Found::of(call) }))
+    Some(Parsed::Denial(Found { program, origin, verdict, has_signal, process, ..Found::of(call) }))
+}
+
+/// Whether an action sends `SIGSYS`.
+fn sends_signal(verdict: Verdict) -> bool {
+    matches!(verdict.action(), Action::KillProcess | Action::KillThread | Action::Trap(_))
 }
 
 /// The verdict of a record, in hexadecimal or as `ausearch -i` prints it.

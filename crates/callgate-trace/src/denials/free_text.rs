@@ -43,13 +43,14 @@ const DENIALS: [&str; 15] = [
 ];
 
 /// What is directly before a word for a syscall, or behind its value, in a line that does not say who denied it.
-const ADJACENT: [&str; 10] = [
+const ADJACENT: [&str; 11] = [
     "denied",
     "blocked",
     "disallowed",
     "forbidden",
     "prohibited",
     "illegal",
+    "offending",
     "bad",
     "unauthorized",
     "unauthorised",
@@ -486,6 +487,7 @@ mod tests {
             ("syscall mount is not allowed in this sandbox", "x86_64 mount", true),
             ("system call mount was blocked", "x86_64 mount", true),
             ("Illegal system call: 165", "x86_64 mount", true),
+            ("Offending syscall number: 16 (arch: 0xc000003e, tid: 7)", "x86_64 ioctl", false),
             ("[seccomp] bad syscall (165) at 0x7f0012", "x86_64 mount", true),
         ] {
             let found = read(line).unwrap_or_else(|| panic!("{line}")).unwrap();

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use callgate_core::{Arch, Verdict};
 
 use super::go_traceback::GoTraceback;
+use super::jvm::JvmLog;
 use super::model::LoggedCall;
 use super::tally::Origin;
 use super::tombstone::Tombstone;
@@ -17,11 +18,13 @@ pub(super) enum Parsed<'t> {
     /// A denied syscall.
     Denial(Found<'t>),
     /// A syscall that was logged and executed.
-    Logged,
+    Logged(SyscallId),
     /// The start of a crash dump, below which the registers follow.
     Dump(Dump),
     /// A report whose syscall is not known, and why.
     Unread(String),
+    /// An error that filters return, of a syscall that is not known, and why. It matters only if no other line tells.
+    Unnamed(&'static str),
     /// A report of `SIGSYS` without the syscall, which another line may name; whose marker says why it is not read.
     Signal(Marker),
     /// Another line.
@@ -35,6 +38,8 @@ pub(super) enum Dump {
     Tombstone(Tombstone),
     /// Of a Go program.
     Go(GoTraceback),
+    /// Of the JVM.
+    Jvm(JvmLog),
 }
 
 /// A denied syscall as a line reports it.
@@ -45,6 +50,8 @@ pub(super) struct Found<'t> {
     pub(super) origin: Origin,
     /// What the filter returned, if the line says it: the action without its data.
     pub(super) verdict: Option<Verdict>,
+    /// Whether the line says that the process got `SIGSYS`.
+    pub(super) has_signal: bool,
     /// Whether the line does not name the architecture.
     pub(super) is_arch_assumed: bool,
     /// The number of the process, if the line has it.
@@ -57,6 +64,7 @@ impl Dump {
         match self {
             Dump::Tombstone(dump) => (dump.line, &dump.text),
             Dump::Go(dump) => (dump.line, &dump.text),
+            Dump::Jvm(dump) => (dump.line, &dump.text),
         }
     }
 
@@ -65,6 +73,7 @@ impl Dump {
         match self {
             Dump::Tombstone(dump) => dump.line(text, line),
             Dump::Go(dump) => dump.line(text, line),
+            Dump::Jvm(dump) => dump.line(text, line),
         }
     }
 
@@ -73,6 +82,10 @@ impl Dump {
         match self {
             Dump::Tombstone(dump) => dump.syscall().map(|syscall| (syscall, false)),
             Dump::Go(dump) => dump.syscall(arch).ok_or_else(|| "no syscall is named".to_owned()),
+            Dump::Jvm(dump) => {
+                let syscall = dump.syscall().map(|syscall| (syscall, false));
+                syscall.ok_or_else(|| "no syscall is named".to_owned())
+            }
         }
     }
 }
@@ -81,6 +94,14 @@ impl Found<'_> {
     /// A denied syscall without further facts.
     pub(super) fn of(call: LoggedCall) -> Found<'static> {
         let origin = Origin::Other;
-        Found { call, program: None, origin, verdict: None, is_arch_assumed: false, process: None }
+        Found {
+            call,
+            program: None,
+            origin,
+            verdict: None,
+            has_signal: false,
+            is_arch_assumed: false,
+            process: None,
+        }
     }
 }

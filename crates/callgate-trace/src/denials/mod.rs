@@ -8,10 +8,13 @@
 //! | `SIGSYS` in a log of strace | `--- SIGSYS {…, si_syscall=__NR_mount, si_arch=AUDIT_ARCH_X86_64} ---` |
 //! | `$_siginfo` of gdb | `_sigsys = {_call_addr = 0x…, _syscall = 165, _arch = 3221225534}` |
 //! | reports of programs | `blocked syscall: mount` (minijail), `bad syscall (165)` (Firecracker), `failure in syscall nr=0xa5 arg1=0x0` (Chromium), `seccomp sandbox violation: … syscall 165, args 0 …` (Firefox), `bad syscall attempt (syscall mount)` (Tor), `unexpected system call (arch:0xc000003e,syscall:165 @ …)` (OpenSSH) |
+//! | reports of Sandbox2, Inspektor Gadget, snappy-debug, gVisor | `SANDBOX VIOLATION : … [X86-64] mount [165](…)`, `{"syscall":"mount","code":"kill_thread"}`, `Log: auid=… arch=c000003e 165(mount) …` |
 //! | tracebacks of Go | `SIGSYS: bad system call`, with the registers or the frames below |
 //! | any other line that says that something was denied, and names the syscall | `the clone3 syscall was blocked by seccomp`, `arch=c000003e syscall=165` |
+//! | error logs of the JVM | `#  SIGSYS (0x1f) at pc=0x…`, with the registers below |
 //! | crash dumps of Android | `disallowed x86_64 system call 165`, with the registers below |
 //! | a syscall in a log of strace | `mount("a", "b", …) = -1 EPERM (Operation not permitted)`, `mount(…) = ?` |
+//! | error messages of programs | `unshare: unshare failed: Operation not permitted`, `mbind: Operation not permitted` |
 //!
 //! A syscall that failed may have other reasons than a filter. Therefore the caller of [`DenialReader`] says which
 //! calls count, and which arguments matter for them; all other arguments are dropped, so that equal denials are one. The
@@ -23,14 +26,17 @@
 //! text may contain any bytes.
 
 mod audit;
+mod error_message;
 mod free_text;
 mod go_traceback;
+mod jvm;
 mod line;
 mod model;
 mod other_records;
 mod reader;
 mod recognized;
 mod report;
+mod sandboxes;
 mod signals;
 mod strace;
 mod tally;

@@ -58,6 +58,8 @@ pub struct Denial {
     pub others: u64,
     /// What the filter returned, as far as the log tells, without the data of the action; the most frequent first.
     pub verdicts: Vec<(Verdict, u64)>,
+    /// Whether the log says that the process got `SIGSYS`, which only KILL and TRAP send.
+    pub has_signal: bool,
 }
 
 /// Lines that look like denials, and could not be read.
@@ -139,6 +141,8 @@ pub struct DenialLog {
     pub lines: u64,
     /// Records of syscalls that were logged and executed.
     pub logged: u64,
+    /// These syscalls and how often each was logged, the most frequent first; at most [`MAX_DENIALS`].
+    pub logged_calls: Vec<(SyscallId, u64)>,
     /// Lines that look like denials, and could not be read.
     pub unread: Unread,
     /// Whether any line was recognized: an audit record of any type, a line of the kernel's log, a syscall of strace, or a report

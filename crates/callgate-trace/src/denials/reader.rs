@@ -1,13 +1,17 @@
 //! Reads the denials of a log.
 
+use std::collections::BTreeMap;
+
 use callgate_core::Arch;
 use memchr::memmem::Finder;
 
 use super::go_traceback;
+use super::jvm;
 use super::line::{Dump, Found, Parsed};
-use super::model::{DenialLog, Evidence, LoggedCall, MAX_UNREAD, UnreadLine, kept};
+use super::model::{DenialLog, Evidence, LoggedCall, MAX_DENIALS, MAX_UNREAD, UnreadLine, kept};
 use super::other_records::OtherRecords;
 use super::recognized::is_of_kernel;
+use super::report::Settings;
 use super::signals::{Death, Deaths, Denied, PendingSignals};
 use super::tally::Tally;
 use super::tombstone;
@@ -18,9 +22,21 @@ use crate::logs::lines::{AnyOf, MAX_LINE};
 use crate::logs::lost::LostRecords;
 use crate::logs::markers::{KILLED, Marker, is_other_record, reported, stems};
 use crate::logs::strace::{LogLine, LoggedSyscall, SyscallLog};
+use crate::recording::SyscallId;
 
 /// Every line that is read contains one of these or a marker, except those of strace.
-const MARKS: [&str; 4] = ["SECCOMP", "1326", "_syscall", WITHOUT_TYPE];
+const MARKS: [&str; 10] = [
+    "SECCOMP",
+    "1326",
+    "_syscall",
+    WITHOUT_TYPE,
+    "\"syscall\"",
+    " errno=",
+    "SANDBOX VIOLATION",
+    "ot permitted",
+    "ermission denied",
+    "ot implemented",
+];
 
 /// Which arguments of a call matter, a bit for each; `None` if the call is not a denial of the filter.
 type Relevant<'a> = dyn FnMut(&LoggedCall) -> Option<u8> + 'a;
@@ -40,19 +56,22 @@ type Relevant<'a> = dyn FnMut(&LoggedCall) -> Option<u8> + 'a;
 /// assert_eq!(log.denials[0].programs, [("app".to_owned(), 1)]);
 /// ```
 pub struct DenialReader<'a> {
-    arch: Arch,
+    settings: Settings,
     relevant: Box<Relevant<'a>>,
     pieces: Pieces,
     marks: AnyOf,
     markers: AnyOf,
-    is_given: bool,
     syscalls: SyscallLog,
     deaths: Deaths,
     signals: PendingSignals,
     dump: Option<Dump>,
     begins_report: Finder<'static>,
+    begins_record: AnyOf,
     wrapped: Option<Wrapped>,
     tally: Tally,
+    logged: BTreeMap<SyscallId, u64>,
+    /// The first error of a syscall that is not known.
+    unnamed: Option<(u64, &'static str, String)>,
     other: OtherRecords,
     lost_records: LostRecords,
     /// What is known so far, without what the fields above count.
@@ -67,19 +86,21 @@ impl<'a> DenialReader<'a> {
         relevant: impl FnMut(&LoggedCall) -> Option<u8> + 'a,
     ) -> DenialReader<'a> {
         DenialReader {
-            arch,
+            settings: Settings { arch, is_given: false, is_arch_given: false },
             relevant: Box::new(relevant),
             pieces: Pieces::default(),
             marks: AnyOf::new(&MARKS),
             markers: stems(),
-            is_given: false,
             syscalls: SyscallLog::new(arch),
             deaths: Deaths::default(),
             signals: PendingSignals::default(),
             dump: None,
             begins_report: Finder::new(Wrapped::START),
+            begins_record: AnyOf::new(&["SECCOMP", "1326"]),
             wrapped: None,
             tally: Tally::default(),
+            logged: BTreeMap::new(),
+            unnamed: None,
             other: OtherRecords::new(),
             lost_records: LostRecords::default(),
             log: DenialLog::default(),
@@ -88,8 +109,17 @@ impl<'a> DenialReader<'a> {
 
     /// The text is not a log, but what somebody gives as a report of a denial: lines in words of their own are read, too.
     #[must_use]
-    pub fn given(self) -> DenialReader<'a> {
-        DenialReader { is_given: true, ..self }
+    pub fn given(mut self) -> DenialReader<'a> {
+        self.settings.is_given = true;
+        self
+    }
+
+    /// The architecture is one that somebody gave. Otherwise some reports that do not name it are not read, such as those of
+    /// Android, which are rarely from this machine.
+    #[must_use]
+    pub fn of_given_arch(mut self) -> DenialReader<'a> {
+        self.settings.is_arch_given = true;
+        self
     }
 
     /// Adds a piece of the text.
@@ -109,11 +139,28 @@ impl<'a> DenialReader<'a> {
         let death = self.deaths.settled();
         self.settle_death(death);
         self.settle_signals(u64::MAX);
+        if let Some((number, why, text)) = self.unnamed.take() {
+            let is_known = self.log.is_recognized || self.log.unread.count > 0;
+            if !is_known {
+                self.unread(number, why.to_owned(), &text);
+            }
+        }
         let (denials, lost) = self.tally.finish();
         let (other, failed) = self.other.finish();
         let is_recognized = self.log.is_recognized || self.log.is_of_kernel;
         let lost_records = self.lost_records.caveat();
-        DenialLog { denials, is_recognized, other, failed, lost_records, lost, ..self.log }
+        let mut logged_calls: Vec<(SyscallId, u64)> = self.logged.into_iter().collect();
+        logged_calls.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        DenialLog {
+            denials,
+            logged_calls,
+            is_recognized,
+            other,
+            failed,
+            lost_records,
+            lost,
+            ..self.log
+        }
     }
 
     /// Reads the next line; `None` for one that is too long.
@@ -127,7 +174,7 @@ impl<'a> DenialReader<'a> {
         let text = String::from_utf8_lossy(line);
         // The rest of the report is missing if a line reports something by itself.
         if let Some(Wrapped { first, text: cut, .. }) =
-            self.wrapped.take_if(|_| Wrapped::ends_before(&text))
+            self.wrapped.take_if(|wrapped| wrapped.ends_before(&text))
         {
             self.text(first, &cut);
         }
@@ -140,6 +187,8 @@ impl<'a> DenialReader<'a> {
         }
         if self.begins_report.find(line).is_some() {
             self.wrapped = Wrapped::begin(&text, number);
+        } else if self.begins_record.is_in(line) {
+            self.wrapped = Wrapped::begin_record(&text, number);
         }
         if self.wrapped.is_none() {
             self.text(number, &text);
@@ -204,7 +253,7 @@ impl<'a> DenialReader<'a> {
         }
         match death.denied() {
             Denied::Call(call) => {
-                self.denial(*line, Found::of(call));
+                self.denial(*line, Found { has_signal: true, ..Found::of(call) });
                 self.signals.explains_end(*line, may_be);
             }
             Denied::Unknown(why) => self.signals.add(*line, Marker { why, ..KILLED }, text),
@@ -220,7 +269,8 @@ impl<'a> DenialReader<'a> {
         }
         let bytes = text.as_bytes();
         let may_be_lost = self.lost_records.may_be_in(bytes);
-        let may_be_denial = self.is_given || self.markers.is_in(bytes) || self.marks.is_in(bytes);
+        let may_be_denial =
+            self.settings.is_given || self.markers.is_in(bytes) || self.marks.is_in(bytes);
         if !(may_be_lost || may_be_denial) {
             return;
         }
@@ -233,6 +283,8 @@ impl<'a> DenialReader<'a> {
             .any(|bold| text.contains(bold))
             .then(|| text.replace("**", ""));
         let text = plain.as_deref().unwrap_or(text);
+        let of_snap = record_of_snappy(text);
+        let text = of_snap.as_deref().unwrap_or(text);
         if is_other_record(text) {
             return;
         }
@@ -253,7 +305,10 @@ impl<'a> DenialReader<'a> {
                 Some(Err(why)) => Parsed::Unread(why),
                 None => match go_traceback::header(text, number) {
                     Some(traceback) => Parsed::Dump(Dump::Go(traceback)),
-                    None => report::report(text, self.arch, self.is_given),
+                    None => match jvm::header(text, number) {
+                        Some(log) => Parsed::Dump(Dump::Jvm(log)),
+                        None => report::report(text, &self.settings),
+                    },
                 },
             },
         };
@@ -264,12 +319,24 @@ impl<'a> DenialReader<'a> {
         self.settle_signals(number);
         match parsed {
             Parsed::Nothing => {}
-            Parsed::Logged => {
+            Parsed::Logged(syscall) => {
                 self.log.is_recognized = true;
                 self.log.logged += 1;
+                // The heading of snappy-debug is about the line "Log:" below it.
+                if text.trim_start().starts_with(OF_SNAPPY) {
+                    self.signals.explain(number, None, Some(syscall));
+                }
+                if self.logged.len() < MAX_DENIALS || self.logged.contains_key(&syscall) {
+                    *self.logged.entry(syscall).or_default() += 1;
+                }
             }
             Parsed::Unread(why) => self.unread(number, why, text),
+            Parsed::Unnamed(why) => {
+                self.unnamed.get_or_insert_with(|| (number, why, kept(text)));
+            }
             Parsed::Signal(found) => self.signals.add(number, found, text),
+            // The header and the line `siginfo:` of one log.
+            Parsed::Dump(Dump::Jvm(_)) if matches!(self.dump, Some(Dump::Jvm(_))) => {}
             Parsed::Dump(dump) => {
                 self.settle_dump();
                 self.dump = Some(dump);
@@ -283,7 +350,8 @@ impl<'a> DenialReader<'a> {
     /// Counts a denial; returns whether it is one.
     fn denial(&mut self, number: u64, found: Found<'_>) -> bool {
         self.log.is_recognized = true;
-        let Found { mut call, program, origin, verdict, is_arch_assumed, process } = found;
+        let Found { mut call, program, origin, verdict, has_signal, is_arch_assumed, process } =
+            found;
         if call.evidence == Evidence::Filter {
             self.signals.explain(number, process, Some(call.syscall));
             self.log.assumed_arch += u64::from(is_arch_assumed);
@@ -295,7 +363,7 @@ impl<'a> DenialReader<'a> {
         for (index, arg) in call.args.iter_mut().enumerate() {
             *arg = arg.filter(|_| mask >> index & 1 == 1);
         }
-        self.tally.add(call, program.as_deref(), verdict, origin);
+        self.tally.add(call, program.as_deref(), verdict, has_signal, origin);
         true
     }
 
@@ -303,15 +371,18 @@ impl<'a> DenialReader<'a> {
     fn settle_dump(&mut self) {
         let Some(dump) = self.dump.take() else { return };
         let (line, text) = dump.start();
-        match (dump.syscall(self.arch), &dump) {
+        match (dump.syscall(self.settings.arch), &dump) {
             (Ok((syscall, is_arch_assumed)), _) => {
                 // The kernel may have written a record of it, too.
                 if !self.signals.has_record(line, syscall) {
                     let call = LoggedCall::denied(syscall);
-                    self.denial(line, Found { is_arch_assumed, ..Found::of(call) });
+                    self.denial(
+                        line,
+                        Found { has_signal: true, is_arch_assumed, ..Found::of(call) },
+                    );
                 }
             }
-            (Err(_), Dump::Go(_)) => {
+            (Err(_), Dump::Go(_) | Dump::Jvm(_)) => {
                 if let Some(found) = reported(text) {
                     self.signals.add(line, found, text);
                 }
@@ -342,6 +413,20 @@ impl<'a> DenialReader<'a> {
             lines.truncate(MAX_UNREAD);
         }
     }
+}
+
+/// How a record begins in the output of snappy-debug.
+const OF_SNAPPY: &str = "Log: auid=";
+
+/// A record as snappy-debug prints it: `Log: auid=… arch=c000003e 165(mount) compat=0 …`, with the key of the syscall.
+fn record_of_snappy(text: &str) -> Option<String> {
+    let (before, rest) = text.split_once(" arch=").filter(|_| text.contains(OF_SNAPPY))?;
+    let (arch, rest) = rest.split_once(' ')?;
+    let (syscall, rest) = rest.split_once(' ')?;
+    let (number, name) = syscall.split_once('(')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && name.ends_with(')'))
+        .then(|| format!("{before} arch={arch} syscall={number} {rest}"))
 }
 
 /// Whether a line says that runc or crun could not install a filter, as libseccomp did not take a rule of it.
@@ -402,6 +487,24 @@ struct Wrapped {
     first: u64,
     text: String,
     lines: u64,
+    /// Whether it is an audit record.
+    is_record: bool,
+}
+
+/// A line without the marks of a quotation in an e-mail.
+fn unquoted(line: &str) -> &str {
+    let text = line.trim_start();
+    if text.starts_with('>') { text.trim_start_matches(['>', ' ']) } else { line }
+}
+
+/// Whether a word is a field of an audit record, or the mode of an AppArmor profile in one.
+fn is_field(word: &str) -> bool {
+    const KEYS: [&str; 14] = [
+        "auid", "uid", "gid", "ses", "subj", "pid", "comm", "exe", "sig", "arch", "syscall",
+        "compat", "ip", "code",
+    ];
+    let key = word.split_once('=').map(|(key, _)| key);
+    key.is_some_and(|key| KEYS.contains(&key)) || ["(enforce)", "(complain)"].contains(&word)
 }
 
 impl Wrapped {
@@ -412,11 +515,30 @@ impl Wrapped {
     fn begin(line: &str, number: u64) -> Option<Wrapped> {
         let (_, rest) = line.split_once(Wrapped::START)?;
         let is_wrapped = !rest.contains('}') && line.len() <= MAX_BYTES;
-        is_wrapped.then(|| Wrapped { first: number, text: line.trim_end().to_owned(), lines: 1 })
+        let text = || unquoted(line).trim_end().to_owned();
+        is_wrapped.then(|| Wrapped { first: number, text: text(), lines: 1, is_record: false })
+    }
+
+    /// An audit record without its last field: `type=SECCOMP msg=audit(…): auid=0 uid=0`.
+    fn begin_record(line: &str, number: u64) -> Option<Wrapped> {
+        const TYPES: [&str; 4] = ["type=SECCOMP ", "type=1326 ", "SECCOMP auid=", "UNKNOWN[1326] "];
+        // With its end, without which a line is taken for a truncated one.
+        let line = unquoted(line);
+        let is_wrapped = TYPES.iter().any(|name| line.contains(name))
+            && !line.contains(" code=")
+            && !line.starts_with('{')
+            && line.len() <= MAX_BYTES;
+        let text = line.to_owned();
+        is_wrapped.then_some(Wrapped { first: number, text, lines: 1, is_record: true })
     }
 
     /// Whether a line does not belong to the report before it.
-    fn ends_before(line: &str) -> bool {
+    fn ends_before(&self, line: &str) -> bool {
+        // The rest of a record has its fields only.
+        if self.is_record {
+            let mut words = unquoted(line).split_ascii_whitespace().peekable();
+            return words.peek().is_none() || !words.all(is_field);
+        }
         line.contains("audit(")
             || line.contains(Wrapped::START)
             || Record::parse(line).is_some()
@@ -425,12 +547,13 @@ impl Wrapped {
 
     /// Adds the next line; returns whether the report is complete, or too long.
     fn add(&mut self, line: &str) -> bool {
+        self.text.truncate(self.text.trim_end().len());
         self.text.push(' ');
-        self.text.push_str(line.trim());
+        self.text.push_str(unquoted(line).trim());
         self.lines += 1;
-        let is_whole = line.contains('}')
-            || self.lines >= MAX_LINES
-            || self.text.len() + line.len() > MAX_BYTES;
+        let is_end = if self.is_record { line.contains("code=") } else { line.contains('}') };
+        let is_whole =
+            is_end || self.lines >= MAX_LINES || self.text.len() + line.len() > MAX_BYTES;
         if is_whole {
             self.text.push('\n');
         }

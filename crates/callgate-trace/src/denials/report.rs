@@ -1,17 +1,33 @@
 //! Reports of `SIGSYS`, by debuggers and by programs.
 
+use std::borrow::Cow;
+
 use callgate_bpf::SyscallTable;
 use callgate_core::Arch;
 use callgate_formats::diagnostics::quote::shorten;
 
+use super::error_message::{self, Errno, Message};
 use super::free_text::{self, Trust};
 use super::line::{self, Parsed};
-use super::model::LoggedCall;
-use crate::logs::markers::{Marker, Reported, reported};
+use super::model::{Evidence, LoggedCall};
+use super::sandboxes;
+use crate::logs::markers::{ANDROID, Marker, Reported, reported};
 use crate::recording::SyscallId;
 
-/// A line as a report; `arch` is the architecture of one that does not name it. A line that is given by itself may have any form.
-pub(super) fn report(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
+/// How reports are read.
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    /// The architecture of a report that does not name it.
+    pub(super) arch: Arch,
+    /// Whether the line is given by itself, so that it may have any form.
+    pub(super) is_given: bool,
+    /// Whether the architecture is one that somebody gave, and not that of this machine.
+    pub(super) is_arch_given: bool,
+}
+
+/// A line as a report.
+pub(super) fn report<'l>(line: &'l str, settings: &Settings) -> Parsed<'l> {
+    let arch = settings.arch;
     const BEFORE: [&str; 4] = [
         "bad syscall (",
         "blocked syscall: ",
@@ -20,27 +36,71 @@ pub(super) fn report(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
     ];
     let with_arch = [siginfo, openssh, apt, disallowed_access].iter().find_map(|read| read(line));
     if let Some(found) = with_arch {
-        return parsed(found, [None; 6], false);
+        return parsed(found, Facts { has_signal: true, ..Facts::default() });
+    }
+    if let Some(report) = sandboxes::report(line, arch) {
+        return report;
     }
     let found = BEFORE.iter().find_map(|before| number_after(line, before, arch));
+    let found = found.or_else(|| siginfo_alone(line, arch));
     match found.or_else(|| firefox(line, arch)).or_else(|| chromium(line, arch)) {
-        Some(found) => parsed(found, args(line), true),
-        None => marked(line, arch, is_given),
+        Some(found) => {
+            let args = args(line);
+            parsed(found, Facts { args, has_signal: true, is_arch_assumed: true })
+        }
+        None => match marked(line, settings) {
+            Parsed::Nothing => failed(line, settings),
+            other => other,
+        },
     }
 }
 
-fn parsed(found: Found, args: [Option<u64>; 6], is_arch_assumed: bool) -> Parsed<'static> {
+/// An error message of a program.
+fn failed<'l>(line: &'l str, settings: &Settings) -> Parsed<'l> {
+    let Settings { arch, is_given, .. } = *settings;
+    let Some(Message { syscall, errno, program }) = error_message::message(line, is_given) else {
+        let why = error_message::unnamed(line).filter(|_| is_given);
+        return why.map_or(Parsed::Nothing, Parsed::Unnamed);
+    };
+    let Some(nr) = arch.number(syscall) else {
+        let why = format!("{arch} has no syscall \"{syscall}\"");
+        return if is_given { Parsed::Unread(why) } else { Parsed::Nothing };
+    };
+    let errno = match errno {
+        Errno::Perm => 1,
+        Errno::Access => 13,
+        Errno::NoSys => arch.enosys(),
+    };
+    let call = LoggedCall {
+        evidence: Evidence::Failed(errno),
+        ..LoggedCall::denied(SyscallId::new(arch, nr))
+    };
+    let program = program.map(Cow::Borrowed);
+    Parsed::Denial(line::Found { program, ..line::Found::of(call) })
+}
+
+/// What a line says besides the syscall.
+#[derive(Default)]
+struct Facts {
+    args: [Option<u64>; 6],
+    has_signal: bool,
+    is_arch_assumed: bool,
+}
+
+fn parsed(found: Found, facts: Facts) -> Parsed<'static> {
+    let Facts { args, has_signal, is_arch_assumed } = facts;
     match found {
         Ok(syscall) => {
             let call = LoggedCall { args, ..LoggedCall::denied(syscall) };
-            Parsed::Denial(line::Found { is_arch_assumed, ..line::Found::of(call) })
+            Parsed::Denial(line::Found { has_signal, is_arch_assumed, ..line::Found::of(call) })
         }
         Err(why) => Parsed::Unread(why),
     }
 }
 
 /// A line without a known form.
-fn marked(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
+fn marked<'l>(line: &'l str, settings: &Settings) -> Parsed<'l> {
+    let Settings { arch, is_given, is_arch_given } = *settings;
     let marker = reported(line);
     let trust = match marker {
         _ if is_given => Some(Trust::Given),
@@ -49,8 +109,14 @@ fn marked(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
     };
     let trust = trust.filter(|_| marker.is_none_or(Marker::names_syscall));
     match trust.and_then(|trust| free_text::report(line, arch, trust)) {
+        Some(Ok(free_text::Reported { is_arch_assumed: true, .. }))
+            if !is_arch_given && is_of_android(line) =>
+        {
+            return Parsed::Signal(ANDROID);
+        }
         Some(Ok(free_text::Reported { syscall, is_arch_assumed })) => {
-            return parsed(Ok(syscall), [None; 6], is_arch_assumed);
+            let has_signal = has_signal(line);
+            return parsed(Ok(syscall), Facts { has_signal, is_arch_assumed, ..Facts::default() });
         }
         Some(Err(why)) => return Parsed::Unread(why),
         None => {}
@@ -60,6 +126,16 @@ fn marked(line: &str, arch: Arch, is_given: bool) -> Parsed<'_> {
         Some(found) => Parsed::Signal(found),
         None => Parsed::Nothing,
     }
+}
+
+/// Whether a line is one of Android's C library about a signal. Phones rarely have the architecture of this machine.
+fn is_of_android(line: &str) -> bool {
+    line.contains("Fatal signal 31 (SIGSYS)")
+}
+
+/// Whether a line in words of its own says that the process got `SIGSYS`.
+fn has_signal(line: &str) -> bool {
+    ["SIGSYS", "ad system call", "signal 31", "sig=31"].iter().any(|text| line.contains(text))
 }
 
 type Found = Result<SyscallId, String>;
@@ -79,6 +155,13 @@ fn siginfo(line: &str) -> Option<Found> {
         .find_map(|arch| arch.number(name).map(|nr| SyscallId::new(arch, nr)));
     let found = by_name.or_else(|| SyscallId::of(token, number(name)?));
     Some(found.ok_or_else(|| format!("unknown syscall \"{}\"", shorten(nr))))
+}
+
+/// `si_syscall=__NR_mount` without the architecture, as people copy it.
+fn siginfo_alone(line: &str, arch: Arch) -> Option<Found> {
+    let (_, rest) = line.split_once("si_syscall=__NR_")?;
+    let is_alone = !line.contains("si_arch");
+    word(rest).filter(|_| is_alone).map(|name| of_arch(name, arch))
 }
 
 /// The value of a key, with or without `si` before it, after an equals sign.

@@ -28,13 +28,22 @@ pub(super) fn denial(syscall: &LoggedSyscall<'_>) -> Option<Parsed<'static>> {
         None if result == "?" || result.starts_with("? <") => Evidence::NoReturn,
         None => return None,
     };
-    let Some(nr) = arch.number(name) else {
+    let Some(nr) = arch.number(name).or_else(|| unnamed(name)) else {
         return Some(Parsed::Unread(format!("{arch} has no syscall \"{name}\"")));
     };
     let syscall = SyscallId::new(*arch, nr);
     let args = values(*arch, name, args);
     let call = LoggedCall { args, evidence, ..LoggedCall::denied(syscall) };
     Some(Parsed::Denial(Found::of(call)))
+}
+
+/// The number of a syscall that strace does not know: `syscall_0x1b5`, in old versions `syscall_326`.
+fn unnamed(name: &str) -> Option<u32> {
+    let digits = name.strip_prefix("syscall_")?;
+    match digits.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => digits.parse().ok(),
+    }
 }
 
 /// The arguments that are numbers or constants. strace reorders those of clone, and names them.

@@ -42,6 +42,7 @@ struct Entry {
     others: Counts,
     /// By the value of the verdict.
     verdicts: BTreeMap<u32, Counts>,
+    has_signal: bool,
 }
 
 /// The denials so far. An ordered map, because a hostile log could contain keys whose hashes collide.
@@ -57,6 +58,7 @@ impl Tally {
         call: LoggedCall,
         program: Option<&str>,
         verdict: Option<Verdict>,
+        has_signal: bool,
         origin: Origin,
     ) {
         if self.entries.len() >= MAX_DENIALS && !self.entries.contains_key(&call) {
@@ -65,6 +67,7 @@ impl Tally {
         }
         let entry = self.entries.entry(call).or_default();
         entry.counts.add(origin);
+        entry.has_signal |= has_signal;
         if let Some(Verdict(value)) = verdict {
             if entry.verdicts.len() < MAX_PROGRAMS || entry.verdicts.contains_key(&value) {
                 entry.verdicts.entry(value).or_default().add(origin);
@@ -92,7 +95,8 @@ impl Tally {
                 .map(|(value, counts)| (Verdict(value), counts.count()))
                 .collect();
             verdicts.sort_by_key(|(value, count)| (std::cmp::Reverse(*count), value.0));
-            Denial { call, count, programs, others, verdicts }
+            let has_signal = entry.has_signal;
+            Denial { call, count, programs, others, verdicts, has_signal }
         };
         let mut denials: Vec<Denial> = self.entries.into_iter().map(denial).collect();
         denials.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.call.cmp(&b.call)));

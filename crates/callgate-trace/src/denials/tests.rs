@@ -64,6 +64,7 @@ fn reports_of_sigsys() {
         ("Cause: seccomp prevented call to disallowed arm64 system call 40\n", "mount"),
     ] {
         assert_eq!(one(line).call.syscall.name(), Some(name), "{line}");
+        assert!(one(line).has_signal, "{line}");
     }
     let chromium = one("seccomp-bpf failure in syscall nr=0xa5 arg1=0x1 arg2=0xff\n");
     assert_eq!(chromium.call.args[..3], [Some(1), Some(255), None]);
@@ -166,10 +167,142 @@ fn records_that_cannot_be_read_are_counted() {
     assert!(found.unread.lines[2].text.starts_with("SIGSYS: bad"), "{:?}", found.unread);
 }
 
+/// Only KILL and TRAP send `SIGSYS`.
+#[test]
+fn a_denial_says_whether_there_was_a_signal() {
+    for (code, sig, has_signal) in [
+        ("0x50001", "0", false),
+        ("0x7fc00000", "0", false),
+        ("0x0", "31", true),
+        ("0x80000000", "31", true),
+        ("0x30000", "0", true),
+    ] {
+        let line = RAW.replace("0x50001", code).replace("sig=0", &format!("sig={sig}"));
+        assert_eq!(one(&line).has_signal, has_signal, "{line}");
+    }
+    assert!(one("SIGSYS: bad system call\nrax    0xa5\n").has_signal);
+    assert!(!one("app: syscall mount was denied by seccomp\n").has_signal);
+}
+
+/// In a log, and given by themselves.
+#[test]
+fn error_messages_are_failed_syscalls() {
+    let log = "unshare: unshare failed: Operation not permitted\nmount: /mnt: permission denied.\n\
+               memfd_create: Function not implemented\nbash: ./x: Permission denied\n";
+    let mut found = Vec::new();
+    let mut reader = DenialReader::new(Arch::X86_64, |call| {
+        found.push((call.syscall.name(), call.evidence));
+        None
+    });
+    reader.push(log.as_bytes());
+    let log = reader.finish();
+    assert_eq!((log.denials.len(), log.unread.count, log.is_recognized), (0, 0, true));
+    let expected = [("unshare", 1), ("mount", 1), ("memfd_create", 38)];
+    assert_eq!(found, expected.map(|(name, errno)| (Some(name), Evidence::Failed(errno))));
+    let mut given = DenialReader::new(Arch::Aarch64, |_| None).given();
+    given.push(b"bash: ./x: Permission denied\nmkdir: Permission denied\n");
+    let unread = given.finish().unread;
+    assert_eq!(unread.count, 1);
+    let mut given = DenialReader::new(Arch::X86_64, |_| None).given();
+    given.push(b"set_mempolicy: Operation not permitted\nsetting interleave mask: Operation not permitted\n");
+    assert_eq!(given.finish().unread.count, 0);
+    let why: Vec<&str> = unread.lines.iter().map(|one| one.why.as_str()).collect();
+    assert_eq!(why, ["aarch64 has no syscall \"mkdir\""]);
+}
+
+/// Phones rarely have the architecture of the machine on which somebody asks.
+#[test]
+fn the_architecture_of_android_is_not_assumed() {
+    let line = "F libc: Fatal signal 31 (SIGSYS), code 1 (SYS_SECCOMP), syscall 165 in tid 7 (app), pid 7\n";
+    let cause = "Cause: seccomp prevented call to disallowed arm64 system call 40\n";
+    let given = |text: &str| {
+        let mut reader = DenialReader::new(Arch::X86_64, |_| Some(0)).given();
+        reader.push(text.as_bytes());
+        reader.finish()
+    };
+    let found = given(line);
+    assert_eq!((found.denials.len(), found.unread.count), (0, 1));
+    assert!(found.unread.lines[0].why.contains("--arch"), "{:?}", found.unread);
+    let found = given(&format!("{line}{cause}"));
+    assert_eq!((found.denials.len(), found.unread.count), (1, 0));
+    assert_eq!(found.denials[0].call.syscall, SyscallId::new(Arch::Aarch64, 40));
+    let mut reader = DenialReader::new(Arch::Aarch64, |_| Some(0)).given().of_given_arch();
+    reader.push(line.replace("165", "40").as_bytes());
+    assert_eq!(reader.finish().denials[0].call.syscall, SyscallId::new(Arch::Aarch64, 40));
+}
+
+/// As snappy-debug, old versions of strace and mail programs print them.
+#[test]
+fn further_forms_of_known_reports() {
+    let is = |name: &str| (1, Some(name.to_owned()), vec![]);
+    let snap = "= Seccomp =\nTime: Mar 27 20:29:40\nLog: auid=0 uid=0 gid=0 ses=1 subj=snap.a.b pid=7 comm=\"b\" exe=\"/b\" sig=31 \
+                arch=c000003e 314(sched_setattr) compat=0 ip=0x7f code=0x0\nSyscall: sched_setattr\n";
+    assert_eq!(summary(snap), is("x86_64 sched_setattr"));
+    assert_eq!(summary(&format!("{snap}{snap}")), is("x86_64 sched_setattr"));
+    assert_eq!(one(snap).programs, [("b".to_owned(), 1)]);
+    let logged = snap.replace("code=0x0", "code=0x7ffc0000");
+    assert_eq!((summary(&logged), read(logged.as_bytes(), 9).logged), ((0, None, vec![]), 1));
+    assert_eq!(summary("= Seccomp =\nSyscall: mount\n"), (0, None, vec![1]));
+    // The architecture is the one of the reader.
+    let copied = "si_signo=SIGSYS, si_code=SYS_SECCOMP, si_syscall=__NR_mount\n";
+    assert_eq!(summary(copied), is("x86_64 mount"));
+    assert_eq!(read(copied.as_bytes(), 9).assumed_arch, 1);
+    for line in [
+        "syscall_0x1a9(0x7, 0x8) = -1 EPERM (Operation not permitted)\n",
+        "[pid 7] syscall_425(0x7, 0x8) = -1 EPERM (Operation not permitted)\n",
+    ] {
+        assert_eq!(summary(line), is("x86_64 io_uring_setup"));
+    }
+    let cut = |line: &str| {
+        line.replace(" ses=1", "\n> ses=1").replace(" exe=", "\n>   exe=").replace(" ip=", "\nip=")
+    };
+    let wrapped = format!("> {}", cut(RAW));
+    assert_eq!(one(&wrapped), one(RAW));
+    assert_eq!(one(&format!("x\n{wrapped}{RAW}")).count, 2);
+    let gvisor = "Container Sandbox: Unsupported syscall clone3(0x3, 0x58). It is very likely that you can safely ignore this message\n";
+    assert_eq!(summary(gvisor), (0, None, vec![1]));
+    // Prompts and commands are not denials.
+    for line in ["└─# strace -f mount /x", "❯ unshare -r sh", "$ sudo seccomp-tools dump ./mount"]
+    {
+        assert_eq!(summary(&format!("{line}\n")), (0, None, vec![]), "{line}");
+    }
+}
+
+/// A person may shorten a record.
+#[test]
+fn a_record_with_few_fields_is_read() {
+    let short = "type=1326 pid=42 comm=\"redis\" sig=31 arch=c000003e syscall=165\n";
+    assert_eq!(summary(short), (1, Some("x86_64 mount".to_owned()), vec![]));
+    assert_eq!(
+        summary(&format!("{short}x\n{short}")),
+        (1, Some("x86_64 mount".to_owned()), vec![])
+    );
+    assert_eq!(read(format!("{short}{short}").as_bytes(), 9).denials[0].count, 2);
+}
+
+/// What follows a truncated record is not the rest of it.
+#[test]
+fn truncated_records_do_not_take_fields_of_other_lines() {
+    let cut = RAW.split_once(" syscall").unwrap().0;
+    for next in [
+        "app: syscall=166 code=0x0",
+        "level=info arch=c000003e syscall=166 code=0x0",
+        "Jan 02 10:00:00 host app[7]: syscall=166",
+        "",
+    ] {
+        let log = format!("{cut}\n{next}\n");
+        assert_eq!(summary(&log), (0, None, vec![1]), "{log}");
+    }
+    let log = format!("{cut}\n{RAW}");
+    assert_eq!(summary(&log), (1, Some("x86_64 mount".to_owned()), vec![1]));
+}
+
 #[test]
 fn executed_syscalls_are_no_denials() {
     let log = read(RAW.replace("0x50001", "0x7ffc0000").as_bytes(), 64);
     assert_eq!((log.denials.len(), log.logged), (0, 1));
+    let mount = SyscallId::new(Arch::X86_64, 165);
+    assert_eq!(log.logged_calls, [(mount, 1)]);
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub(crate) struct Marker {
 impl Marker {
     /// Whether what a line with it names is a denied syscall. Some monitors report what a filter only logs, too.
     pub(crate) fn names_syscall(self) -> bool {
-        ![OPERATOR, NSJAIL].contains(&self.why)
+        ![OPERATOR, NSJAIL, GVISOR].contains(&self.why)
     }
 }
 
@@ -64,6 +64,12 @@ const fn end(text: &'static str) -> Marker {
     Marker { text, then: "", reported: Reported::End, why: NO_SYSCALL }
 }
 
+/// Android's C library, where it names a syscall without the architecture.
+pub(crate) const ANDROID: Marker = Marker {
+    why: "a number without the architecture, from Android: give --arch arm64, or the line \"Cause:\" of the crash dump",
+    ..signal("Fatal signal 31 (SIGSYS)")
+};
+
 /// The end of a process as an audit record.
 const ABNORMAL_END: Marker = end("ANOM_ABEND");
 
@@ -80,12 +86,14 @@ static MARKERS: &[Marker] = &[
     denial("seccomp-bpf failure", UNKNOWN_FORM),
     denial(".cc:**CRASHING**", UNKNOWN_FORM),
     denial("blocked syscall: ", UNKNOWN_FORM),
+    denial("ffending syscall number: ", UNKNOWN_FORM),
     denial("intercepting a bad syscall", UNKNOWN_FORM),
     denial("\"type\"=\"seccomp\"", OPERATOR),
     denial("\"type\":\"seccomp\"", OPERATOR),
     denial(" type=\"seccomp\"", OPERATOR),
     denial("SiSyscall: ", NSJAIL),
-    denial("= Seccomp =", "a report of snappy-debug, which is not read"),
+    Marker { then: "safely ignore", ..denial("nsupported syscall ", GVISOR) },
+    denial("Container Sandbox: Unsupported syscall", GVISOR),
     denial("by seccomp filter", UNKNOWN_FORM),
     denial("blocked by seccomp", UNKNOWN_FORM),
     denial("killed by seccomp", UNKNOWN_FORM),
@@ -105,7 +113,9 @@ static MARKERS: &[Marker] = &[
     signal("eccomp violation"),
     signal("ad system call"),
     signal("zsh: invalid system call"),
+    Marker { why: SNAPPY, ..signal("= Seccomp =") },
     signal("SIGSYS: "),
+    signal("SIGSYS (0x1f)"),
     signal("(SIGSYS)"),
     signal("signal SIGSYS"),
     signal("signal: SIGSYS"),
@@ -148,16 +158,22 @@ static MARKERS: &[Marker] = &[
 const OPERATOR: &str =
     "a line of the Security Profiles Operator, which does not say whether the syscall was denied";
 
+const SNAPPY: &str = "a report of snappy-debug without its line \"Log:\"";
+
+/// What gVisor prints for syscalls that it does not implement.
+const GVISOR: &str = "gVisor implements syscalls itself, and not this one: no seccomp filter denied it, so no change to a profile helps";
+
 const NSJAIL: &str = "nsjail prints the status of the process here, 31 for SIGSYS, and not the number of the syscall";
 
 /// Each marker contains one of these, and each of a [denial](Reported::Denial) one of [`OF_DENIALS`].
-const STEMS: [&str; 11] = [
+const STEMS: [&str; 12] = [
     "eccomp",
     "SECCOMP denied",
     "CRASHING",
     "d syscall",
     "sandbox_violation",
     "SiSyscall",
+    "ffending syscall",
     "SYS",
     "sig=31",
     "d system call",
@@ -166,7 +182,8 @@ const STEMS: [&str; 11] = [
 ];
 
 /// Those of denials, which are rare in logs of other kinds.
-const OF_DENIALS: [&str; 6] = [STEMS[0], STEMS[1], STEMS[2], STEMS[3], STEMS[4], STEMS[5]];
+const OF_DENIALS: [&str; 7] =
+    [STEMS[0], STEMS[1], STEMS[2], STEMS[3], STEMS[4], STEMS[5], STEMS[6]];
 
 /// Searches for lines that may have a marker.
 pub(crate) fn stems() -> AnyOf {
@@ -297,6 +314,8 @@ mod tests {
         "{\"ts\":1,\"msg\":\"audit\",\"type\":\"seccomp\",\"syscallName\":\"socket\",\"syscallID\":41}",
         "enricher.go:1] log-enricher \"msg\"=\"audit\" \"syscallID\"=41 \"syscallName\"=\"socket\" \"type\"=\"seccomp\"",
         "= Seccomp =",
+        "Container Sandbox: Unsupported syscall clone3(0x7f). It is likely that you can safely ignore this message",
+        "Offending syscall number: 16 (arch: 0xc000003e, tid: 7)",
         "==== Possible seccomp violation ====",
         "F DEBUG   : Cause: seccomp prevented call to disallowed arm64 system call 434",
         "signal 31 (SIGSYS), code 1 (SYS_SECCOMP), fault addr --------",

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use callgate_bpf::syscalls;
 use clap::ValueHint;
 
 use crate::options::{DenialFormat, SourceOptions};
@@ -55,6 +54,7 @@ Examples:
   callgate why profile.json --patch ptrace.patch ptrace
   callgate why nginx.service --arch x86_64 mount
   callgate why pid:1234 personality 8
+  callgate why 425                                 which syscall this number is
   callgate why --from /var/log/audit/audit.log     which syscalls, and what for
   callgate why 'audit: type=1326 … arch=c000003e syscall=165 …'   a line of it
   callgate why profile.json --from /var/log/audit/audit.log
@@ -64,7 +64,8 @@ Examples:
 
 Exit status: 0 success, for any verdict; 2 error, or lines could not be read.")]
 pub(crate) struct WhyArgs {
-    /// The filter, a SOURCE (see `callgate --help`); may be omitted for a log
+    /// The filter, a SOURCE (see `callgate --help`); may be omitted for a log, and to
+    /// show which syscall a number is
     #[arg(value_hint = ValueHint::FilePath)]
     pub(super) source: Option<OsString>,
 
@@ -93,15 +94,9 @@ pub(crate) struct WhyArgs {
     pub(super) reading: SourceOptions,
 }
 
-/// The error for a word alone that is neither a log nor a line of one.
-pub(super) fn missing_call(word: Option<&str>) -> Failure {
-    let is_call = |word: &str| word.parse::<u32>().is_ok() || syscalls::is_known_name(word);
-    match word.filter(|word| is_call(word)) {
-        Some(word) => Failure::new("missing filter").help(format!(
-            "callgate why SOURCE {word}, such as callgate why container-default {word}"
-        )),
-        None => Failure::new("missing syscall or log").help(
-            "callgate why SOURCE SYSCALL [ARG]…, or callgate why --from LOG; see `callgate why -h`",
-        ),
-    }
+/// The error for a word alone that is neither a syscall, nor a log, nor a line of one.
+pub(super) fn missing_call() -> Failure {
+    Failure::new("missing syscall or log").help(
+        "callgate why SOURCE SYSCALL [ARG]…, or callgate why --from LOG; see `callgate why -h`",
+    )
 }

@@ -12,6 +12,7 @@ use callgate_formats::change::{
 };
 
 use super::answer::Answer;
+use super::fallback::on_purpose;
 use super::read::Read;
 use super::reason::{FilterReason, Reason};
 use crate::options::SourceOptions;
@@ -27,6 +28,8 @@ const MAX_STEPS: usize = 4;
 pub(super) struct Advice {
     /// Capabilities with which the profile allows it.
     pub(super) caps: CapSet,
+    /// Why no change is needed: what libraries do after this verdict.
+    pub(super) on_purpose: Option<String>,
     /// A change of the text, or else what to do by hand.
     pub(super) change: std::result::Result<Change, String>,
 }
@@ -52,13 +55,15 @@ pub(super) fn advise(
     options: &SourceOptions,
 ) -> Advice {
     let caps = capabilities(read, arch, data, options);
+    let verdict = Answer::new(&read.stack, arch, *data).verdict;
     let named = arch.and_then(|arch| Some((arch, arch.syscall_name(data.nr)?)));
     let Some((arch, name)) = named else {
         let by_hand = "the syscall has no name, so a profile cannot name it".to_owned();
-        return Advice { caps, change: Err(by_hand) };
+        return Advice { caps, on_purpose: None, change: Err(by_hand) };
     };
     let wanted = Allowed::with_args(arch, name, args);
-    Advice { caps, change: change(read, &wanted, data, options) }
+    let on_purpose = on_purpose(Some(arch), &wanted.name, verdict);
+    Advice { caps, on_purpose, change: change(read, &wanted, data, options) }
 }
 
 /// The smallest change that allows a syscall, or else what to do by hand.

@@ -3,6 +3,7 @@
 mod answer;
 mod args;
 mod change;
+mod fallback;
 mod json;
 mod log;
 mod patch;
@@ -10,6 +11,7 @@ mod read;
 mod reason;
 mod run;
 mod text;
+mod which;
 
 pub(crate) use args::WhyArgs;
 pub(crate) use change::{Change, call, change, patch, prove};

@@ -2,6 +2,9 @@
 
 use std::cell::OnceCell;
 
+use callgate_bpf::SyscallTable;
+use callgate_bpf::syscalls::known_names;
+use callgate_core::Word;
 use callgate_core::diagram::{Func, Store};
 
 use crate::options::{PROMPT, SourceOptions};
@@ -39,6 +42,21 @@ impl Read {
             root.map(|root| (store, root)).map_err(|failure| failure.message().to_owned())
         };
         self.diagram.get_or_init(build).as_ref().map_err(String::as_str)
+    }
+
+    /// Whether the filters let every syscall of their architectures run: they only record, or do nothing.
+    pub(super) fn blocks_nothing(&self) -> bool {
+        let Ok((store, root)) = self.diagram() else { return false };
+        let arches = self.stack.arches();
+        let calls = arches
+            .iter()
+            .flat_map(|arch| known_names().filter_map(|name| Some((*arch, arch.number(name)?))));
+        let mut calls = calls.map(|(arch, nr)| {
+            let of_arch = store.follow(*root, Word::ARCH, arch.token());
+            store.follow(of_arch, Word::NR, nr)
+        });
+        !arches.is_empty()
+            && calls.all(|of| store.verdicts(of).iter().all(|verdict| verdict.permits()))
     }
 
     /// The MTBDD, for commands that need it.

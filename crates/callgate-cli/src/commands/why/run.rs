@@ -10,6 +10,7 @@ use super::change::advise;
 use super::log::Log;
 use super::patch::write_patch;
 use super::read::Read;
+use super::which::{self, Word, without_key};
 use super::{json, log, text};
 use callgate::SeccompData;
 
@@ -26,11 +27,12 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
             let answer = log::run_alone(args, &log, &reading);
             // A filter alone is no log, and the syscall is missing.
             let is_filter = || args.source.as_ref().is_some_and(|source| is_filter(source, args));
-            return answer.map_err(|error| if is_filter() { missing_call(None) } else { error });
+            return answer.map_err(|error| if is_filter() { missing_call() } else { error });
         }
         Question::Log(Some(source), log) => {
             return log::run(args, Source::parse(source)?.load()?, &log, &reading);
         }
+        Question::Alone(word) => return which::run(args, word, &reading),
         Question::Call(source, call) => (Source::parse(source)?.load()?, call),
     };
     let read = Read::new(source, &reading)?;
@@ -51,7 +53,9 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
     output::print(&match format {
         Format::Text => {
             let advice = advice.as_ref().map(text::advice);
-            text::answer(&answer) + &advice.unwrap_or_default()
+            let executed =
+                text::executed(&answer, answer.verdict.permits() && read.blocks_nothing());
+            text::answer(&answer) + &executed + &advice.unwrap_or_default()
         }
         Format::Json => format!("{}\n", json::answer(&answer, advice.as_ref())),
     })?;
@@ -64,6 +68,8 @@ enum Question<'a> {
     Log(Option<&'a OsString>, Log<'a>),
     /// The verdict of a filter about a syscall.
     Call(&'a OsString, &'a str),
+    /// Which syscall a name or a number is.
+    Alone(Word),
 }
 
 /// What the words ask. A log needs no option where nothing else can be meant: a line of it in place of the syscall or of the source,
@@ -73,23 +79,27 @@ fn question(args: &WhyArgs) -> Result<Question<'_>> {
     if let Some(path) = &args.from {
         return Ok(Question::Log(source, Log::At(Place::of_path(path))));
     }
-    match (source, args.call.as_deref()) {
+    match (source, args.call.as_deref().map(without_key)) {
         (Some(source), Some(call)) if args.args.is_empty() && is_line(call) => {
             Ok(Question::Log(Some(source), Log::Lines(call)))
         }
         (Some(source), Some(call)) => Ok(Question::Call(source, call)),
         (Some(source), None) => {
             let (path, line) = (Path::new(source), source.to_str());
+            let word = line.filter(|_| !path.exists()).map(without_key).and_then(Word::parse);
+            if let Some(word) = word {
+                return Ok(Question::Alone(word));
+            }
             match line.filter(|line| is_line(line) && !path.exists()) {
                 Some(line) => Ok(Question::Log(None, Log::Lines(line))),
                 None if source == "-" => Ok(Question::Log(None, Log::At(Place::Stdin))),
                 None if is_missing_file(path) || path.is_file() => {
                     Ok(Question::Log(None, Log::At(Place::of_path(path))))
                 }
-                None => Err(missing_call(line)),
+                None => Err(missing_call()),
             }
         }
-        (None, _) if stdin().is_terminal() => Err(missing_call(None)),
+        (None, _) if stdin().is_terminal() => Err(missing_call()),
         (None, _) => Ok(Question::Log(None, Log::At(Place::Stdin))),
     }
 }

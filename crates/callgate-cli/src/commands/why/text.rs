@@ -116,9 +116,35 @@ fn danger_of(name: &str, args: &[(u8, u64)]) -> Option<&'static Danger> {
     danger(name).filter(|danger| danger.values.is_empty() || args.is_empty())
 }
 
+/// What it means that the syscall runs, if it is logged, or if the filters let every syscall run.
+pub(super) fn executed(answer: &Answer<'_>, blocks_nothing: bool) -> String {
+    let mut text = String::new();
+    let is_logged = answer.verdict == Verdict::LOG;
+    let message = match (is_logged, blocks_nothing) {
+        (true, true) => {
+            "this profile blocks nothing, it only records: the kernel runs the syscall and writes a record"
+        }
+        (true, false) => "logged, not blocked: the kernel runs the syscall and writes a record",
+        (false, true) => "this profile blocks nothing",
+        (false, false) => return text,
+    };
+    wrap(&mut text, message, 0, 2);
+    text
+}
+
 /// What allows the syscall.
 pub(super) fn advice(advice: &Advice) -> String {
     let mut text = String::new();
+    if let Some(why) = &advice.on_purpose {
+        wrap(&mut text, why, 0, 2);
+        wrap(
+            &mut text,
+            "for a program without a fallback, --patch FILE writes the change that allows it",
+            0,
+            2,
+        );
+        return text;
+    }
     let allowed = advice.change.as_ref().ok().map(|change| &change.allowed);
     if let Some(danger) = allowed.and_then(|allowed| danger_of(&allowed.name, &allowed.args)) {
         wrap(&mut text, &format!("dangerous: {}", danger.reason), 0, 2);

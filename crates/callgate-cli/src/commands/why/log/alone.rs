@@ -9,9 +9,10 @@ use callgate_trace::denials::{Denial, DenialLog, MAX_DENIALS};
 use callgate_trace::recording::SyscallId;
 
 use super::action::action;
+use super::elsewhere::elsewhere;
 use super::search::data;
-use super::text::{after_none, occurrence, summary, unread};
-use super::usual::Usual;
+use super::text::{after_none, logged, occurrence, summary, unread};
+use super::usual::{InContainer, Usual, denial_of};
 use crate::output::wrap;
 use crate::text::printable;
 
@@ -22,6 +23,7 @@ pub(super) fn log(
     log: &DenialLog,
     outside: &BTreeMap<Arch, u64>,
     failures: &Failures,
+    usual_of_failures: &[Usual],
     usual: &[Usual],
 ) -> String {
     let unrelated = failures.count;
@@ -34,7 +36,8 @@ pub(super) fn log(
     wrap(&mut text, &format!("{}: {}", printable(name), parts.join("; ")), 0, 2);
     unread(&mut text, log);
     after_none(&mut text, log, outside);
-    failures.list(&mut text);
+    failures.list(&mut text, usual_of_failures);
+    logged(&mut text, log);
     for (index, one) in log.denials.iter().enumerate() {
         text.push('\n');
         wrap(&mut text, &format!("{}:", occurrence(one)), 0, 2);
@@ -42,9 +45,17 @@ pub(super) fn log(
     }
     if !log.denials.is_empty() || unrelated > 0 {
         text.push('\n');
-        let next = "for the rule that denies it and a change that allows it, give the filter: callgate why SOURCE --from LOG, where \
-                    SOURCE is a profile, a unit (NAME.service), container-default or pid:N";
-        wrap(&mut text, next, 0, 2);
+        // A default profile of containers sends no signal.
+        let is_signal = unrelated == 0 && usual.iter().all(|usual| usual.is_signal);
+        let sources = match is_signal {
+            true => "a profile, a unit (NAME.service) or pid:N",
+            false => "a profile, a unit (NAME.service), container-default or pid:N",
+        };
+        let next = format!(
+            "for the rule that denies it and a change that allows it, give the filter: callgate why SOURCE --from LOG, where SOURCE is \
+             {sources}"
+        );
+        wrap(&mut text, &next, 0, 2);
     }
     text
 }
@@ -69,16 +80,32 @@ impl Failures {
         }
     }
 
+    /// The most frequent first.
+    fn sorted(&self) -> Vec<(&(SyscallId, u16), &u64)> {
+        let mut calls: Vec<_> = self.calls.iter().collect();
+        calls.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        calls
+    }
+
+    /// As denials, to say what usual filters do with them; nothing if they are more than a few.
+    pub(super) fn few(&self) -> Vec<Denial> {
+        const FEW: usize = 5;
+        if self.calls.len() > FEW {
+            return Vec::new();
+        }
+        let calls = self.sorted().into_iter();
+        calls.map(|((syscall, _), count)| denial_of(*syscall, *count)).collect()
+    }
+
     /// The most frequent ones.
-    fn list(&self, text: &mut String) {
+    fn list(&self, text: &mut String, usual: &[Usual]) {
         const MOST: usize = 20;
         if self.calls.is_empty() {
             return;
         }
         text.push_str("\nperhaps denied by a filter:\n");
-        let mut calls: Vec<_> = self.calls.iter().collect();
-        calls.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        for ((id, errno), count) in calls.iter().take(MOST) {
+        let calls = self.sorted();
+        for (index, ((id, errno), count)) in calls.iter().take(MOST).enumerate() {
             let name = syscall::name(Some(id.arch), id.nr);
             let purpose = id.name().and_then(Purpose::of);
             let purpose =
@@ -87,6 +114,24 @@ impl Failures {
             text.push_str("  ");
             let times = crate::text::times(**count);
             wrap(text, &format!("{times}: {} {name}: {verdict}{purpose}", id.arch), 2, 4);
+            let Some(usual) = usual.get(index) else { continue };
+            let mut say = |line: &str| {
+                text.push_str("    ");
+                wrap(text, line, 4, 6);
+            };
+            usual.sentences().iter().for_each(|line| say(line));
+            match usual.container {
+                InContainer::Denies(_, other) if other != verdict => {
+                    say(&format!("its error is another one: {other}"));
+                }
+                InContainer::Allows => {
+                    say("an older version of this profile, or an older libseccomp, may deny it");
+                }
+                _ => {}
+            }
+            if let Some(why) = elsewhere(&name, *errno, id.arch.enosys()) {
+                say(&format!("the error may also come from {why}"));
+            }
         }
         if let Some(more) = calls.len().checked_sub(MOST).filter(|more| *more > 0) {
             text.push_str(&format!("  … and {more} more\n"));

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use callgate::{Arch, SeccompData, Verdict};
+use callgate::{Action, Arch, SeccompData, Verdict};
 use callgate_core::diagram::{Func, Store};
 use callgate_formats::CapSet;
 use callgate_formats::change::Allowed;
@@ -97,6 +97,16 @@ fn foreign(denial: &Denial, diagram: &(Store, Func)) -> Vec<&'static str> {
     if find(diagram, call, |verdict| !verdict.permits()).is_none() {
         return Vec::new();
     }
+    let sends_signal = |verdict: Verdict| {
+        matches!(verdict.action(), Action::KillProcess | Action::KillThread | Action::Trap(_))
+    };
+    // Reports of programs have no action, but tell that there was a signal.
+    if denial.verdicts.is_empty()
+        && denial.has_signal
+        && find(diagram, call, sends_signal).is_none()
+    {
+        return vec!["SIGSYS"];
+    }
     let logged = denial.verdicts.iter().map(|(logged, _)| *logged);
     let is_foreign =
         |logged: &Verdict| find(diagram, call, |verdict| has_action(verdict, *logged)).is_none();
@@ -123,7 +133,7 @@ fn several_ways(verdict: Verdict, other: Verdict) -> Advice {
         "the filter returns {verdict} with some arguments and {other} with others, and the log has no arguments; log the program with \
          strace -f -o LOG CMD, which prints them"
     );
-    Advice { caps: CapSet::none(), change: Err(by_hand) }
+    Advice { caps: CapSet::none(), on_purpose: None, change: Err(by_hand) }
 }
 
 /// The arguments that the log contains.

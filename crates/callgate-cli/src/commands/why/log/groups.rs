@@ -292,7 +292,7 @@ impl Group {
 }
 
 /// The architecture for reports that do not name one: the first 64-bit one of --arch, or else the first one.
-pub(super) fn given_arch(options: &SourceOptions) -> Option<Arch> {
+pub(in super::super) fn given_arch(options: &SourceOptions) -> Option<Arch> {
     let wide = options.arch.iter().find(|arch| arch.is_64bit());
     wide.or(options.arch.first()).copied()
 }

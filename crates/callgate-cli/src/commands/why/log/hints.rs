@@ -1,6 +1,6 @@
 //! Hints for a log that lacks the wanted denial.
 
-use callgate_trace::denials::{DenialLog, SecurityModule};
+use callgate_trace::denials::{DenialLog, SecurityModule, UnreadLine};
 
 /// Where the record of a denial is. Records that auditd receives are not in the kernel's ring buffer.
 const RECORDS: &str = "find the record of the kernel: `journalctl -k --grep type=1326` or `dmesg | grep type=1326`; if \
@@ -13,6 +13,85 @@ const WITHOUT_RECORD: &str = "syscalls that fail with an errno have no record, u
 /// What to do to get a log that can be read.
 pub(super) fn next() -> String {
     format!("{RECORDS}; {WITHOUT_RECORD}")
+}
+
+/// What to do next about the lines that were not read.
+pub(super) fn next_of(log: &DenialLog) -> String {
+    let is_gvisor = |line: &UnreadLine| line.why.starts_with("gVisor");
+    if log.unread.lines.first().is_some_and(is_gvisor) {
+        return "see https://gvisor.dev/docs/user_guide/compatibility/ for the syscalls that gVisor has".to_owned();
+    }
+    let has_error = |line: &UnreadLine| {
+        let text = line.text.to_ascii_lowercase();
+        ["operation not permitted", "permission denied", "function not implemented"]
+            .iter()
+            .any(|error| text.contains(error))
+    };
+    if log.unread.lines.first().is_some_and(has_error) {
+        return "strace names the syscall: `strace -f -o LOG CMD`, and then `callgate why SOURCE --from LOG`".to_owned();
+    }
+    let mut deaths = log.unread.lines.iter().filter_map(|line| Death::of(&line.text));
+    deaths.next().map_or_else(next, |death| death.next())
+}
+
+/// The end of a process by SIGSYS, as systemd and its dumps of memory report it.
+#[derive(Debug, PartialEq, Eq)]
+struct Death<'t> {
+    unit: Option<&'t str>,
+    process: Option<u32>,
+    has_dump: bool,
+}
+
+impl<'t> Death<'t> {
+    fn of(text: &'t str) -> Option<Death<'t>> {
+        let words: Vec<&str> = text.split_ascii_whitespace().collect();
+        let at = |wanted: &str| words.iter().position(|word| *word == wanted);
+        let number = |at: usize| words.get(at).and_then(|word| word.parse::<u32>().ok());
+        // `TIME PID UID GID SIGSYS present EXE` of coredumpctl.
+        let row = at("SIGSYS").and_then(|at| at.checked_sub(3)).and_then(number);
+        let is_death = row.is_some()
+            || ["31/SYS", "signal=SYS", "31 (SYS)"].iter().any(|part| text.contains(part));
+        if !is_death {
+            return None;
+        }
+        const KINDS: [&str; 5] = [".service", ".scope", ".socket", ".mount", ".swap"];
+        let is_unit =
+            |word: &&str| !word.contains('/') && KINDS.iter().any(|kind| word.ends_with(kind));
+        let unit = words.iter().map(|word| word.trim_end_matches([':', ','])).find(is_unit);
+        let named = ["Process:", "PID:", "Process"].iter().find_map(|name| number(at(name)? + 1));
+        let has_dump = row.is_some() && text.contains("present")
+            || text.contains("dumped")
+            || text.contains("31 (SYS)");
+        Some(Death { unit, process: row.or(named), has_dump })
+    }
+
+    fn next(&self) -> String {
+        let mut next = Vec::new();
+        next.push(match self.process {
+            Some(process) => format!(
+                "the kernel's record names the syscall: `ausearch -m SECCOMP -p {process}`, or without auditd `journalctl -k --grep \
+                 'type=1326.* pid={process} '`; give it to callgate why"
+            ),
+            None => "the kernel's record names the syscall: `ausearch -m SECCOMP`, or without auditd `journalctl -k --grep type=1326`; \
+                     give it to callgate why"
+                .to_owned(),
+        });
+        if let (true, Some(process)) = (self.has_dump, self.process) {
+            next.push(format!(
+                "the dump of memory has it, too: `coredumpctl debug {process}`, and there `p $_siginfo`"
+            ));
+        }
+        next.push(match self.unit {
+            Some(unit) => format!(
+                "then `callgate why {unit} SYSCALL` shows whether SystemCallFilter= of the unit denies it; otherwise the program \
+                 installed a filter itself"
+            ),
+            None => "then `callgate why NAME.service SYSCALL` shows whether SystemCallFilter= of its unit denies it; otherwise the \
+                     program installed a filter itself"
+                .to_owned(),
+        });
+        next.join("; ")
+    }
 }
 
 /// The hint for a log without denials: where the kernel writes them and when it does not, or the security modules that denied
@@ -48,5 +127,41 @@ fn of_module(module: SecurityModule) -> &'static str {
         SecurityModule::Landlock => {
             "for Landlock, the program or what started it restricted itself: see its documentation"
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_unit_and_the_process_are_named_where_the_line_has_them() {
+        for (text, unit, process, has_dump) in [
+            (
+                "systemd[1]: app.service: Main process exited, code=killed, status=31/SYS",
+                Some("app.service"),
+                None,
+                false,
+            ),
+            ("Process: 12 ExecStart=/bin/app (code=dumped, signal=SYS)", None, Some(12), true),
+            ("Main PID: 7 (code=killed, signal=SYS)", None, Some(7), false),
+            (
+                "Fri 2026-01-02 10:00:00 CET 12 1000 1001 SIGSYS present /usr/bin/app 48.1K",
+                None,
+                Some(12),
+                true,
+            ),
+            (
+                "systemd-coredump[9]: Process 12 (app) of user 1000 terminated abnormally with signal 31/SYS, processing...",
+                None,
+                Some(12),
+                false,
+            ),
+        ] {
+            let expected = Death { unit, process, has_dump };
+            assert_eq!(Death::of(text), Some(expected), "{text}");
+        }
+        assert_eq!(Death::of("SIGSYS: bad system call"), None);
+        assert_eq!(Death::of("app.service: Main process exited, status=9/KILL"), None);
     }
 }

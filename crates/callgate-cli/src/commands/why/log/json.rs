@@ -60,7 +60,7 @@ pub(super) fn log_alone(
         fields.extend([
             ("purpose", call.name().and_then(Purpose::of).map(Purpose::id).into()),
             ("danger", call.name().and_then(danger).map(|danger| danger.reason).into()),
-            ("usual", usual.get(index).map(of_usual).into()),
+            ("usual", usual.get(index).map(Usual::json).into()),
         ]);
         Json::Object(fields)
     });
@@ -69,19 +69,21 @@ pub(super) fn log_alone(
     Json::Object(fields)
 }
 
-/// What the usual filters do with a syscall. `capabilities`: those with which the default profile of containers allows it.
-fn of_usual(usual: &Usual) -> Json {
-    let (verdict, caps) = match usual.container {
-        InContainer::Allows => ("allowed", CapSet::none()),
-        InContainer::Some => ("depends", CapSet::none()),
-        InContainer::Denies(caps) => ("denied", caps),
-    };
-    Json::Object(vec![
-        ("container_default", verdict.into()),
-        ("capabilities", Json::array(caps.names())),
-        ("system_service", usual.is_of_services.into()),
-        ("systemd_sets", Json::array(usual.sets.iter().copied())),
-    ])
+impl Usual {
+    /// What the usual filters do with a syscall. `capabilities`: those with which the default profile of containers allows it.
+    pub(in super::super) fn json(&self) -> Json {
+        let (verdict, caps) = match self.container {
+            InContainer::Allows => ("allowed", CapSet::none()),
+            InContainer::Some => ("depends", CapSet::none()),
+            InContainer::Denies(caps, _) => ("denied", caps),
+        };
+        Json::Object(vec![
+            ("container_default", verdict.into()),
+            ("capabilities", Json::array(caps.names())),
+            ("system_service", self.is_of_services.into()),
+            ("systemd_sets", Json::array(self.sets.iter().copied())),
+        ])
+    }
 }
 
 fn fields(

@@ -8,7 +8,7 @@ use super::super::patch::write_patch;
 use super::alone::Failures;
 use super::explained::{combine, explain};
 use super::groups::{Groups, given_arch};
-use super::hints::next;
+use super::hints::{next, next_of};
 use super::usual::usual;
 use super::{alone, json, metrics, text};
 use crate::options::{Format, SourceOptions, native_arch};
@@ -36,11 +36,15 @@ impl Log<'_> {
     fn read(
         &self,
         arch: Arch,
+        is_arch_given: bool,
         relevant: impl FnMut(&LoggedCall) -> Option<u8>,
     ) -> Result<DenialLog> {
         let mut reader = DenialReader::new(arch, relevant);
         if matches!(self, Log::Lines(_)) {
             reader = reader.given();
+        }
+        if is_arch_given {
+            reader = reader.of_given_arch();
         }
         match self {
             Log::At(place) => {
@@ -70,7 +74,7 @@ pub(in super::super) fn run(
     };
     let mut groups = Groups::new(source, options);
     let arch = groups.usual_arch()?;
-    let log = log.read(arch, |call| groups.relevant(call))?;
+    let log = log.read(arch, given_arch(options).is_some(), |call| groups.relevant(call))?;
     groups.check()?;
     let format = match format {
         Ok(format) => {
@@ -109,7 +113,7 @@ pub(in super::super) fn run(
         Format::Json => format!("{}\n", json::log(&name, &log, &groups, &explained, &combined)),
         Format::Text => text::log(&name, arch, &log, &groups, &explained, &combined),
     })?;
-    end(&name, &log, &next())
+    end(&name, &log, &next_of(&log))
 }
 
 /// The denials of a log without a filter: which syscalls they are, and what they are for.
@@ -144,16 +148,17 @@ pub(in super::super) fn run_alone(
         }
         Some(u8::MAX)
     };
-    let log = log.read(arch, relevant)?;
+    let log = log.read(arch, given_arch(options).is_some(), relevant)?;
     check_recognized(&name, &log)?;
+    let of_failures = usual(&failures.few(), options)?;
     let usual = usual(&log.denials, options)?;
     output::print(&match format {
         Format::Json => {
             format!("{}\n", json::log_alone(&name, &log, &outside, failures.count, &usual))
         }
-        Format::Text => alone::log(&name, arch, &log, &outside, &failures, &usual),
+        Format::Text => alone::log(&name, arch, &log, &outside, &failures, &of_failures, &usual),
     })?;
-    end(&name, &log, &next())
+    end(&name, &log, &next_of(&log))
 }
 
 /// Refuses a text that is not known to be a log: it cannot tell whether anything was denied.

@@ -3,13 +3,18 @@
 use std::collections::BTreeMap;
 
 use callgate::Arch;
+use callgate_requests::syscall;
 use callgate_trace::denials::{Denial, DenialLog, Evidence, MAX_DENIALS, OtherDenials};
+use callgate_trace::recording::SyscallId;
 
 use super::super::patch::patch_lines;
+use super::super::read::Read;
 use super::super::text::{advice, answer};
+use super::elsewhere::elsewhere;
 use super::explained::{Combined, Explained, MAX_CHANGES, changed};
 use super::groups::Groups;
 use super::hints;
+use super::usual::SIGNAL;
 use crate::output::wrap;
 use crate::text::{counted, printable, times};
 
@@ -33,6 +38,7 @@ pub(super) fn log(
     after_none(&mut text, log, &groups.outside);
     older_runtime(&mut text, groups);
     unknown_names(&mut text, groups);
+    logged(&mut text, log);
     for one in explained {
         text.push('\n');
         let example = match one.has_example {
@@ -46,7 +52,21 @@ pub(super) fn log(
         text.push_str(&answer(&one.answer));
         if one.answer.verdict.permits() {
             let message = "the filter allows it: the filter has changed since, or another filter denied the call";
+            let read = groups.of(&one.denial).map(|group| &group.read);
+            let message = match read.is_some_and(Read::blocks_nothing) {
+                true => {
+                    "this profile blocks nothing, it only records: another filter denied the call"
+                }
+                false => message,
+            };
             wrap(&mut text, message, 0, 2);
+        }
+        if let Evidence::Failed(errno) = one.denial.call.evidence {
+            let SyscallId { arch, nr } = one.denial.call.syscall;
+            let why = elsewhere(&syscall::name(Some(arch), nr), errno, arch.enosys());
+            if let Some(why) = why {
+                wrap(&mut text, &format!("the error may also come from {why}"), 0, 2);
+            }
         }
         if !one.foreign.is_empty() {
             let also = if one.foreign.len() < one.denial.verdicts.len() { " also" } else { "" };
@@ -56,6 +76,12 @@ pub(super) fn log(
                 one.foreign.join(" and ")
             );
             wrap(&mut text, &message, 0, 2);
+            let is_of_signal = |action: &&str| {
+                matches!(*action, "SIGSYS" | "KILL_PROCESS" | "KILL_THREAD" | "TRAP")
+            };
+            if one.foreign.iter().all(is_of_signal) {
+                wrap(&mut text, SIGNAL, 0, 2);
+            }
         }
         if let Some(found) = &one.advice {
             text.push_str(&advice(found));
@@ -106,6 +132,24 @@ fn names(arches: &[Arch]) -> String {
     names.sort_unstable();
     names.dedup();
     names.join(", ")
+}
+
+/// The syscalls that a filter only logged.
+pub(super) fn logged(text: &mut String, log: &DenialLog) {
+    const MOST: usize = 20;
+    if log.logged_calls.is_empty() {
+        return;
+    }
+    text.push_str("\nlogged, not blocked:\n");
+    for (id, count) in log.logged_calls.iter().take(MOST) {
+        let name = syscall::name(Some(id.arch), id.nr);
+        text.push_str(&format!("  {}: {} {name}\n", times(*count), id.arch));
+    }
+    if let Some(more) = log.logged_calls.len().checked_sub(MOST).filter(|more| *more > 0) {
+        text.push_str(&format!("  … and {more} more\n"));
+    }
+    let next = "the filter returned LOG: the kernel ran these syscalls and wrote a record; callgate generate makes a profile from them";
+    wrap(text, next, 0, 2);
 }
 
 /// The first lines that look like denials and could not be read.
@@ -223,8 +267,8 @@ pub(super) fn summary(arch: Arch, log: &DenialLog, outside: &BTreeMap<Arch, u64>
         parts.push(format!("{denials} of {} outside of --arch", names(&of)));
     }
     if log.logged > 0 {
-        let hint = if distinct == 0 { ", for callgate generate" } else { "" };
-        parts.push(format!("{} of executed syscalls{hint}", counted(log.logged, "record")));
+        let records = counted(log.logged, "record");
+        parts.push(format!("{records} of syscalls that were logged, not blocked"));
     }
     if let Some(lost) = &log.lost_records {
         parts.push(format!("incomplete: {}", lost.text));

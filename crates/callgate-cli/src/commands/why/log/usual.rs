@@ -1,12 +1,16 @@
 //! What the usual filters do with a denied syscall, where the log does not come with the filter: the default profile of
 //! containers, and systemd's sets.
 
+use callgate::Verdict;
 use callgate_formats::CapSet;
 use callgate_formats::systemd::{SystemdVersion, group_members, group_names};
-use callgate_trace::denials::Denial;
+use callgate_trace::denials::{Denial, Evidence, LoggedCall};
+use callgate_trace::recording::SyscallId;
 
 use super::super::change::capabilities;
+use super::super::fallback::on_purpose;
 use super::super::text::cap_add;
+use super::action::action;
 use super::groups::Groups;
 use super::search::{data, find};
 use crate::options::SourceOptions;
@@ -15,6 +19,20 @@ use crate::source::Source;
 
 /// The default profile of containers, which is built in.
 const CONTAINERS: &str = "container-default";
+
+/// What `SIGSYS` says about the filter.
+pub(super) const SIGNAL: &str = "SIGSYS means a filter with KILL or TRAP: the program's own sandbox (browsers, OpenSSH, Tor and others \
+                      have one), systemd's SystemCallFilter= without SystemCallErrorNumber=, or Android's filter for apps";
+
+/// Who does not send it.
+const NOT_CONTAINERS: &str = "not container-default, nor Docker's own: these answer with an errno";
+
+/// Whether all denials sent `SIGSYS`.
+fn is_signal(denial: &Denial) -> bool {
+    let is_errno =
+        |verdict: Verdict| !matches!(action(verdict), "KILL_PROCESS" | "KILL_THREAD" | "TRAP");
+    denial.has_signal && !denial.verdicts.iter().any(|(verdict, _)| is_errno(*verdict))
+}
 
 /// The set of systemd from which units usually start.
 const SERVICES: &str = "@system-service";
@@ -28,16 +46,20 @@ pub(super) enum InContainer {
     Allows,
     /// Deny it with some arguments.
     Some,
-    /// Deny it, unless the container has these capabilities; with none, always.
-    Denies(CapSet),
+    /// Deny it with this verdict, unless the container has these capabilities; with none, always.
+    Denies(CapSet, Verdict),
 }
 
 /// What the usual filters do with a syscall.
-pub(super) struct Usual {
+pub(in super::super) struct Usual {
     pub(super) container: InContainer,
     /// The sets of systemd that have it, the smallest first; none if the syscall has no name.
     pub(super) sets: Vec<&'static str>,
     pub(super) is_of_services: bool,
+    /// Whether all denials sent `SIGSYS`, as the default profile of containers never does.
+    pub(super) is_signal: bool,
+    /// What programs do if the default profile of containers answers with ENOSYS.
+    on_purpose: Option<String>,
 }
 
 /// What they do with each denial of a log; nothing for those after the first ones.
@@ -49,9 +71,38 @@ pub(super) fn usual(denials: &[Denial], options: &SourceOptions) -> Result<Vec<U
         let name = denial.call.syscall.name();
         let sets = name.map(sets).unwrap_or_default();
         let is_of_services = name.is_some_and(|name| has(SERVICES, name));
-        Some(Usual { container, sets, is_of_services })
+        let on_purpose = match (&container, name) {
+            (InContainer::Denies(_, verdict), Some(name)) => {
+                on_purpose(Some(denial.call.syscall.arch), name, *verdict)
+            }
+            _ => None,
+        };
+        let is_signal = is_signal(denial);
+        Some(Usual { container, sets, is_of_services, is_signal, on_purpose })
     });
     Ok(usual.collect())
+}
+
+/// What they do with a syscall.
+pub(in super::super) fn usual_of(
+    syscall: SyscallId,
+    options: &SourceOptions,
+) -> Result<Option<Usual>> {
+    let denial = denial_of(syscall, 1);
+    Ok(usual(&[denial], options)?.into_iter().next())
+}
+
+/// A denial of a syscall, about which nothing else is known.
+pub(super) fn denial_of(syscall: SyscallId, count: u64) -> Denial {
+    let evidence = Evidence::Filter;
+    Denial {
+        call: LoggedCall { syscall, args: [None; 6], evidence, is_of_narrow_kernel: false },
+        count,
+        programs: Vec::new(),
+        others: 0,
+        verdicts: Vec::new(),
+        has_signal: false,
+    }
 }
 
 /// `None` if the profile cannot be read for the machine.
@@ -67,7 +118,9 @@ fn in_container(denial: &Denial, groups: &mut Groups<'_>) -> Option<InContainer>
         (Some(_), None) => {
             let arch = Some(denial.call.syscall.arch);
             let data = data(&denial.call);
-            InContainer::Denies(capabilities(&group.read, arch, &data, &group.options))
+            let caps = capabilities(&group.read, arch, &data, &group.options);
+            let (store, root) = diagram;
+            InContainer::Denies(caps, store.evaluate(*root, &data).ok()?)
         }
     })
 }
@@ -88,17 +141,26 @@ fn sets(name: &str) -> Vec<&'static str> {
 
 impl Usual {
     /// Sentences for people.
-    pub(super) fn sentences(&self) -> [String; 2] {
+    pub(in super::super) fn sentences(&self) -> Vec<String> {
         let verdict = match &self.container {
             InContainer::Allows => "allows it".to_owned(),
             InContainer::Some => "denies it with some arguments".to_owned(),
-            InContainer::Denies(caps) if *caps == CapSet::none() => "denies it".to_owned(),
-            InContainer::Denies(caps) => {
+            InContainer::Denies(_, verdict) if self.on_purpose.is_some() => {
+                format!("answers with {verdict}")
+            }
+            InContainer::Denies(caps, _) if *caps == CapSet::none() => "denies it".to_owned(),
+            InContainer::Denies(caps, _) => {
                 let names: Vec<&str> = caps.names().collect();
                 format!("denies it without {} ({})", names.join(" and "), cap_add(*caps))
             }
         };
-        let container = format!("{CONTAINERS}, the profile of most container runtimes, {verdict}");
+        let container = match (self.is_signal, &self.on_purpose) {
+            (true, _) => format!("{SIGNAL}; {NOT_CONTAINERS}"),
+            (false, on_purpose) => {
+                let why = on_purpose.iter().map(|why| format!("; {why}")).collect::<String>();
+                format!("{CONTAINERS}, the profile of most container runtimes, {verdict}{why}")
+            }
+        };
         let unit = match (self.is_of_services, self.sets.first()) {
             (true, _) => format!("systemd's {SERVICES} contains it"),
             (false, Some(set)) => {
@@ -106,6 +168,6 @@ impl Usual {
             }
             (false, None) => format!("systemd's {SERVICES} does not contain it"),
         };
-        [container, unit]
+        vec![container, unit]
     }
 }
