@@ -29,6 +29,9 @@
 //! when: `with` capabilities, `without` any of them, `on` and `not-on` architectures as Docker names them, `from-kernel` and
 //! `before-kernel` a version, `if` all comparisons hold. The names of architectures are those of libseccomp in lower case, the native
 //! one before those that it adds.
+//!
+//! To add a release, extend the last span of its series, and the `series` line. If its profile differs, add a version, and an end to the
+//! ranges `A-` of what no longer holds. `cargo lab built-in-profiles` compares the table with the originals.
 
 use std::fmt::Write;
 
