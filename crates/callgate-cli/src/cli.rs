@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::fmt::Write;
 
+use callgate_formats::BUILT_INS;
 use callgate_formats::languages::LANGUAGES;
 use callgate_formats::layout::wrapped;
 use clap::builder::StyledStr;
@@ -14,7 +15,8 @@ use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcom
 
 use crate::commands::{
     asm, bench, check, compile, completions, convert, diff, disasm, dry_run, dump, explain, fuzz,
-    generate, lint, man, merge, optimize, record, report, run, sets, simulate, subset, why,
+    generate, lint, man, merge, optimize, record, report, run, sets, simulate, sources, subset,
+    why,
 };
 use crate::report::{ERROR_STATUS, Failure, Result, note};
 use crate::source_words::with_source_option;
@@ -39,8 +41,8 @@ struct Root {
     all: bool,
 }
 
-/// What follows the options in the full help.
-fn sources() -> String {
+/// The forms of sources, each with what it is, as lines of help.
+pub(crate) fn forms_of_sources() -> String {
     const PROGRAMS: &[(&str, &str)] = &[
         (
             "filter.bpf",
@@ -72,15 +74,26 @@ fn sources() -> String {
              syscalls, as in 'container-default + ptrace - userfaultfd'; C with a verdict: ptrace:ENOSYS",
         ),
     ];
-    const BUILT_IN: (&str, &str) = ("container-default", "the built-in profile for containers");
+    const VERSION: (&str, &str) = (
+        "NAME@VERSION",
+        "one of these as a release has it, as in docker-default@28.5; `callgate sources` lists the versions",
+    );
     let languages = LANGUAGES.iter().flat_map(|language| language.forms);
-    let mut text = "A SOURCE is [FORMAT:]NAME, a filter in any of these forms:\n".to_owned();
-    for (form, what) in std::iter::once(&BUILT_IN).chain(languages).chain(PROGRAMS) {
+    let built_in: Vec<(&str, &str)> = BUILT_INS.iter().map(|one| (one.name, one.what)).collect();
+    let mut text = String::new();
+    for (form, what) in built_in.iter().chain([&VERSION]).chain(languages).chain(PROGRAMS) {
         let lines = wrapped(what.split(' '), HELP_WIDTH - HELP_INDENT, " ");
         let indented = lines.join(&format!("\n{:HELP_INDENT$}", ""));
         let _ = writeln!(text, "  {form:<width$}{indented}", width = HELP_INDENT - 2);
     }
-    text + "\
+    text
+}
+
+/// What follows the options in the full help.
+fn sources() -> String {
+    let forms = forms_of_sources();
+    format!("A SOURCE is [FORMAT:]NAME, a filter in any of these forms:\n{forms}")
+        + "\
 Without FORMAT, the file name extension and the content determine the format.
 
 A SOURCE is the first argument of a command or follows -s, and most commands use
@@ -166,6 +179,7 @@ subcommands! {
     "disasm" Disasm(disasm::DisasmArgs) => disasm::run,
     "dump" Dump(dump::DumpArgs) => dump::run,
     "asm" Asm(asm::AsmArgs) => asm::run,
+    "sources" Sources(sources::SourcesArgs) => sources::run,
     "simulate" Simulate(simulate::SimulateArgs) => simulate::run,
     "diff" Diff(diff::DiffArgs) => diff::run,
     "convert" Convert(convert::ConvertArgs) => convert::run,
