@@ -10,7 +10,7 @@ use callgate_core::diagram::Store;
 use callgate_formats::{BUILT_INS, BuiltIn, BuiltInText, PRESETS};
 use callgate_requests::json::Json;
 
-use crate::cli::forms_of_sources;
+use crate::help::forms_of_sources;
 use crate::options::Format;
 use crate::output;
 use crate::report::{Failure, Result};

@@ -12,36 +12,34 @@ pub fn meant(name: &str) -> Option<String> {
     }
     let name = name.to_ascii_lowercase();
     let name = name.strip_suffix("/default").or(name.strip_suffix(":default")).unwrap_or(&name);
-    let profile = |what: &str, name: &str| Some(format!("the profile of {what} is {name}"));
-    match name {
-        "docker" | "docker-engine" | "dockerd" | "moby" => profile("Docker", "docker-default"),
-        "containerd" => profile("containerd", "containerd-default"),
-        "podman" | "buildah" => profile("Podman", "podman-default"),
-        "cri-o" | "crio" | "cri-o-default" => profile("CRI-O", "crio-default"),
-        "runtimedefault" | "runtime-default" | "runtime" | "kubernetes" | "k8s" | "kubelet" => Some(
-            "it is the default of the node's runtime: containerd-default or crio-default".to_owned(),
-        ),
-        "chrome" | "chromium" | "firefox" => Some(
-            "its filters are built into the program: callgate explain pid:N shows those of a process"
-                .to_owned(),
-        ),
-        "flatpak" | "flatpak-default" | "bubblewrap" | "bwrap" => Some(
-            "the filter is made when an application starts: callgate explain pid:N shows that of a process"
-                .to_owned(),
-        ),
-        "snap" | "snapd" | "snapd-default" => Some(
-            "each snap has a profile of its own: snap:/var/lib/snapd/seccomp/bpf/snap.NAME.APP.src"
-                .to_owned(),
-        ),
-        "android" => Some(
-            "its filters are made from lists of syscalls: android:DIRECTORY#FILTER".to_owned(),
-        ),
-        "systemd" => Some(
-            "a unit is a source as foo.service, and a group as systemd:@system-service".to_owned(),
-        ),
-        _ => None,
-    }
+    let found = MEANT.iter().find(|(words, _)| words.split(' ').any(|word| word == name));
+    found.map(|(_, advice)| (*advice).to_owned())
 }
+
+/// Names of runtimes, platforms and programs, and what to write instead.
+const MEANT: [(&str, &str); 9] = [
+    ("docker docker-engine dockerd moby", "the profile of Docker is docker-default"),
+    ("containerd nerdctl", "the profile of containerd is containerd-default"),
+    ("podman buildah", "the profile of Podman is podman-default"),
+    ("cri-o crio cri-o-default", "the profile of CRI-O is crio-default"),
+    (
+        "runtimedefault runtime-default runtime kubernetes k8s kubelet",
+        "it is the default of the node's runtime: containerd-default or crio-default",
+    ),
+    (
+        "chrome chromium firefox",
+        "its filters are built into the program: callgate explain pid:N shows those of a process",
+    ),
+    (
+        "flatpak flatpak-default bubblewrap bwrap",
+        "the filter is made when an application starts: callgate explain pid:N shows that of a process",
+    ),
+    (
+        "snap snapd snapd-default",
+        "each snap has a profile of its own: snap:/var/lib/snapd/seccomp/bpf/snap.NAME.APP.src",
+    ),
+    ("android bionic", "its filters are made from lists of syscalls: android:DIRECTORY#FILTER"),
+];
 
 #[cfg(test)]
 mod tests {
