@@ -63,7 +63,7 @@ func Spec(seccomp *specs.LinuxSeccomp, options ...Option) Source {
 	return Profile(text, append([]Option{WithName("linux.seccomp"), WithFormat("runc")}, options...)...)
 }
 
-// Preset is a source by the name of a preset, or container-default.
+// Preset is a source by the name of a preset or of a built-in profile, such as no-ptrace, container-default or docker-default@28.
 func Preset(name string, options ...Option) Source {
 	source := newSource(append([]Option{WithName("preset:" + name)}, options...))
 	source.settings.source.Preset = &name

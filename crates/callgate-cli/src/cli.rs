@@ -4,17 +4,15 @@
 //! is parsed with the definition of its subcommand alone. Help and messages need the others.
 
 use std::ffi::OsString;
-use std::fmt::Write;
 
-use callgate_formats::languages::LANGUAGES;
-use callgate_formats::layout::wrapped;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     asm, bench, check, compile, completions, convert, diff, disasm, dry_run, dump, explain, fuzz,
-    generate, lint, man, merge, optimize, record, report, run, sets, simulate, subset, why,
+    generate, lint, man, merge, optimize, record, report, run, sets, simulate, sources, subset,
+    why,
 };
 use crate::report::{ERROR_STATUS, Failure, Result, note};
 use crate::source_words::with_source_option;
@@ -41,46 +39,9 @@ struct Root {
 
 /// What follows the options in the full help.
 fn sources() -> String {
-    const PROGRAMS: &[(&str, &str)] = &[
-        (
-            "filter.bpf",
-            "a program as raw instructions (struct sock_filter); for other file names, write bpf:NAME",
-        ),
-        (
-            "bpftext:filter.txt",
-            "a program as text: tcpdump -d, -dd or -ddd, hexadecimal, assembler, source code (C with --define), or the \
-             listings of other tools",
-        ),
-        (
-            "socket:filter.txt",
-            "a socket filter, raw or as text, for `asm`, `disasm`, `simulate`, `explain`, `diff`, `optimize` and `bench engines`",
-        ),
-        ("-", "standard input"),
-        (
-            "pid:1234",
-            "all filters of a running process or thread (needs root); pid:1234/0 is the oldest of them",
-        ),
-        (
-            "preset:NAME",
-            "a restriction of other filters, as in 'container-default ^ preset:no-io-uring'; also no-new-network, \
-             no-unix-sockets, no-sockets, no-namespaces, no-ptrace, no-new-processes, and pure-compute, which allows little \
-             else",
-        ),
-        (
-            "'A + B - C ^ D'",
-            "what A or B permits, without what C permits, and only what D permits as well, from left to right; B and C may be \
-             syscalls, as in 'container-default + ptrace - userfaultfd'; C with a verdict: ptrace:ENOSYS",
-        ),
-    ];
-    const BUILT_IN: (&str, &str) = ("container-default", "the built-in profile for containers");
-    let languages = LANGUAGES.iter().flat_map(|language| language.forms);
-    let mut text = "A SOURCE is [FORMAT:]NAME, a filter in any of these forms:\n".to_owned();
-    for (form, what) in std::iter::once(&BUILT_IN).chain(languages).chain(PROGRAMS) {
-        let lines = wrapped(what.split(' '), HELP_WIDTH - HELP_INDENT, " ");
-        let indented = lines.join(&format!("\n{:HELP_INDENT$}", ""));
-        let _ = writeln!(text, "  {form:<width$}{indented}", width = HELP_INDENT - 2);
-    }
-    text + "\
+    let forms = help::forms_of_sources();
+    format!("A SOURCE is [FORMAT:]NAME, a filter in any of these forms:\n{forms}")
+        + "\
 Without FORMAT, the file name extension and the content determine the format.
 
 A SOURCE is the first argument of a command or follows -s, and most commands use
@@ -96,10 +57,6 @@ Exit status: 0 success, 1 different (diff, fuzz), not a subset (subset), denied
 (check, test), not expressible (convert) or findings (lint), 2 error, 3 too
 noisy (bench); run and record return the exit status of the command."
 }
-
-/// The width of help, and of the column with the forms of sources.
-const HELP_WIDTH: usize = 80;
-const HELP_INDENT: usize = 23;
 
 /// A parsed command line.
 #[derive(Debug)]
@@ -166,6 +123,7 @@ subcommands! {
     "disasm" Disasm(disasm::DisasmArgs) => disasm::run,
     "dump" Dump(dump::DumpArgs) => dump::run,
     "asm" Asm(asm::AsmArgs) => asm::run,
+    "sources" Sources(sources::SourcesArgs) => sources::run,
     "simulate" Simulate(simulate::SimulateArgs) => simulate::run,
     "diff" Diff(diff::DiffArgs) => diff::run,
     "convert" Convert(convert::ConvertArgs) => convert::run,

@@ -10,7 +10,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::help;
-use crate::source::BUILT_IN;
+use crate::source::is_built_in;
 use crate::text::shell_word;
 
 /// The error with a tip, if it is a usual mistake.
@@ -67,8 +67,8 @@ pub(crate) fn may_be_source(word: &OsStr) -> bool {
     has_form || is_source(word) || (Path::new(word).extension().is_some() && !is_program())
 }
 
-/// Whether a word is probably a source and not a program: the built-in profile, or a file that cannot be executed.
+/// Whether a word is probably a source and not a program: a built-in profile, or a file that cannot be executed.
 fn is_source(word: &OsStr) -> bool {
     let is_plain = |meta: Metadata| meta.is_file() && meta.mode() & 0o111 == 0;
-    word == BUILT_IN || fs::metadata(word).is_ok_and(is_plain)
+    is_built_in(word) || fs::metadata(word).is_ok_and(is_plain)
 }

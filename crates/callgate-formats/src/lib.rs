@@ -58,6 +58,7 @@
 pub mod android;
 pub mod annotated;
 mod arches;
+mod built_in;
 mod capabilities;
 pub mod change;
 pub mod convert;
@@ -84,6 +85,7 @@ pub mod systemd;
 pub mod why;
 
 pub use arches::{host_of, only_arch};
+pub use built_in::{BUILT_INS, BuiltIn, BuiltInText, built_in, meant};
 pub use capabilities::{CapError, CapSet};
 pub use hidden::hidden_characters;
 pub use presets::{CONTAINER_DEFAULT, PRESETS, abis, container_default, preset};

@@ -4,6 +4,7 @@
 mod agreement;
 mod binaries;
 mod bpf_sim;
+mod built_in_profiles;
 mod compare;
 mod containers;
 mod converted;

@@ -1,8 +1,8 @@
 //! The list of tasks.
 
 use crate::{
-    binaries, bpf_sim, compare, containers, converted, documents, experiments, firecracker,
-    hostile, kafel, kernels, libseccomp_names, libseccomp_program, libseccomp_rules,
+    binaries, bpf_sim, built_in_profiles, compare, containers, converted, documents, experiments,
+    firecracker, hostile, kafel, kernels, libseccomp_names, libseccomp_program, libseccomp_rules,
     libseccomp_speed, libseccomp_suite, lxc, measuring, minijail, optimum, pasted_c, profiles,
     recording, refusals, smt, snap, startup, suites, systemd, truth, workloads,
 };
@@ -21,6 +21,12 @@ pub(crate) const TASKS: &[Task] = &[
         summary: "run an exported filter on a syscall, like libseccomp's scmp_bpf_sim",
         help: bpf_sim::HELP,
         run: bpf_sim::run,
+    },
+    Task {
+        name: "built-in-profiles",
+        summary: "compare the tables of built-in profiles with the originals",
+        help: built_in_profiles::HELP,
+        run: built_in_profiles::run,
     },
     Task {
         name: "compare",

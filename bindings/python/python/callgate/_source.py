@@ -145,7 +145,7 @@ SourceLike = Union[
 
 
 def preset(name: str, /, **options: Unpack[SourceOptions]) -> Source:
-    """The filter of a preset, such as container-default or no-ptrace."""
+    """The filter of a preset or built-in profile, such as no-ptrace, container-default or docker-default@28."""
     source = Source("", **options)
     source._name = source._name if "name" in options else f"preset:{name}"
     source._content = ("preset", name)

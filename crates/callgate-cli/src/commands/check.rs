@@ -20,7 +20,7 @@ use crate::outcome::colored;
 use crate::output::{self, wrap};
 use crate::recordings::{self, NamedRecording, RecordingOptions};
 use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Combine, Source, SourceStack};
+use crate::source::{BUILT_IN, Combine, Source, SourceStack, is_built_in};
 use crate::text::{counted, grouped, printable};
 use callgate_requests::explanation::verdict_json;
 use callgate_requests::json::Json;
@@ -102,7 +102,7 @@ const MAX_LISTED: usize = 8;
 
 /// Whether a word is a file, or a source that is not a file: a combination has blanks.
 fn may_be_source(word: &OsStr) -> bool {
-    word == BUILT_IN
+    is_built_in(word)
         || word.as_encoded_bytes().iter().any(|byte| b": ".contains(byte))
         || Path::new(word).is_file()
 }

@@ -9,7 +9,7 @@ use callgate::convert::{
     ConvertError, Converted, Example, ListForm, Loss, UNNAMED, convert_diagram,
 };
 use callgate_core::diagram::{Func, Store};
-use callgate_formats::CONTAINER_DEFAULT;
+use callgate_formats::built_in;
 use callgate_formats::languages::LanguageId;
 use clap::ValueHint;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -68,8 +68,8 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "LANGUAGE", value_parser = target_parser(), required_unless_present = "original")]
     to: Option<LanguageId>,
 
-    /// Write the text of container-default unchanged: in Docker's format, with conditions for capabilities and
-    /// architectures, and a reason for each group of syscalls
+    /// Write the text of a built-in profile unchanged: in Docker's format, with conditions for capabilities and
+    /// architectures; of container-default with a reason for each group of syscalls
     #[arg(long, conflicts_with_all = ["to", "closest", "list", "format", "name"])]
     original: bool,
 
@@ -196,15 +196,16 @@ fn warn_about_numbers(
     );
 }
 
-/// Writes the built-in profile unchanged.
+/// Writes a built-in profile unchanged.
 fn original(args: &ConvertArgs) -> Result<u8> {
-    if args.source != BUILT_IN {
-        return Err(Failure::new(format!("--original is for {BUILT_IN}, other sources are files"))
+    let Some(found) = args.source.to_str().and_then(built_in) else {
+        return Err(Failure::new("--original is for built-in profiles, other sources are files")
             .help("omit the source, or convert it with --to LANGUAGE"));
-    }
+    };
+    let text = found?.text;
     match args.output.as_deref().filter(|path| path.as_os_str() != "-") {
-        Some(path) => output::write_file(path, CONTAINER_DEFAULT.as_bytes())?,
-        None => output::print(CONTAINER_DEFAULT)?,
+        Some(path) => output::write_file(path, text.as_bytes())?,
+        None => output::print(&text)?,
     }
     Ok(0)
 }

@@ -23,6 +23,7 @@ mod rule_places;
 pub(crate) mod run;
 pub(crate) mod sets;
 pub(crate) mod simulate;
+pub(crate) mod sources;
 pub(crate) mod subset;
 mod targets;
 pub(crate) mod why;

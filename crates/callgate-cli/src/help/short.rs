@@ -52,7 +52,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     (
         "Understand them",
-        &["explain", "why", "lint", "report", "simulate", "diff", "subset", "check"],
+        &["explain", "why", "lint", "report", "simulate", "diff", "subset", "check", "sources"],
     ),
     ("Run and measure", &["run", "test", "record", "dump", "bench", "fuzz"]),
     ("Programs as text", &["asm", "disasm"]),

@@ -2,9 +2,7 @@
 
 use callgate_formats::languages::LanguageId;
 use callgate_formats::systemd;
-use callgate_requests::source::{
-    BUILT_IN, NamedText, SourceContent, SourceFormat, SourceStack, Texts,
-};
+use callgate_requests::source::{NamedText, SourceContent, SourceFormat, SourceStack, Texts};
 
 use super::content::Loaded;
 use super::named::{Source, SourceKind, checked, read_detectable};
@@ -45,10 +43,7 @@ impl Source {
     pub(super) fn content(&self) -> Result<Option<Loaded>> {
         Ok(Some(match &self.kind {
             SourceKind::Combined(_) | SourceKind::Process(_) => return Ok(None),
-            SourceKind::BuiltIn => {
-                let name = BUILT_IN.to_owned();
-                Loaded::of(name.clone(), SourceContent::Preset(name))
-            }
+            SourceKind::BuiltIn(source) => source.load(),
             SourceKind::Preset(preset) => {
                 Loaded::of(preset.name(), SourceContent::Preset(preset.0.to_owned()))
             }
@@ -129,8 +124,9 @@ impl LoadedSource {
     /// What to do to allow the syscall with this name, for a source without a text that can be changed.
     pub(crate) fn without_text(&self, name: &str) -> Option<String> {
         Some(match &self.source.kind {
-            SourceKind::BuiltIn => format!(
-                "the profile is built in; '{BUILT_IN} + {name}' is a source that allows {name} as well"
+            SourceKind::BuiltIn(source) => format!(
+                "the profile is built in; '{} + {name}' is a source that allows {name} as well",
+                source.0
             ),
             SourceKind::Combined(expression) => {
                 format!("add the syscall to the combination: '{} + {name}'", expression.text())

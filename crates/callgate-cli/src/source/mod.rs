@@ -23,6 +23,7 @@
 
 mod android;
 mod base;
+mod built_in;
 mod content;
 mod expression;
 mod filter;
@@ -45,6 +46,7 @@ mod stack;
 mod tree;
 mod unit;
 
+pub(crate) use built_in::is_built_in;
 pub(crate) use callgate_requests::source::{
     BUILT_IN, Combination, FilterContent, SocketFilter, SourceFilter, SourceStack,
 };

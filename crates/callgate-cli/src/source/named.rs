@@ -5,13 +5,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use callgate::sets::Operation;
-use callgate_bpf::suggest::nearest;
 use callgate_bpf::syscalls;
 use callgate_formats::languages::LanguageId;
 use callgate_requests::source::{
     BUILT_IN, Combination, Expression, Kinds, SourceFilter, SourceFormat, SourceStack,
 };
 
+use super::built_in::{self, BuiltInSource};
 use super::expression::{combine, detect, of_operands, to_filter};
 use super::filter::{WORDING, warn_about_options};
 use super::format::{PRESET, PROCESS, is_word, unknown_format};
@@ -24,7 +24,6 @@ use super::stack::into_filter;
 use super::tree::Tree;
 use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
-use crate::text::printable;
 
 /// A source as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +33,7 @@ pub(crate) struct Source {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SourceKind {
-    BuiltIn,
+    BuiltIn(BuiltInSource),
     Combined(Expression<Source>),
     Preset(PresetSource),
     Process(ProcessSource),
@@ -46,8 +45,8 @@ pub(super) enum SourceKind {
 impl Source {
     /// Parses `[FORMAT:]NAME`.
     pub(crate) fn parse(text: &OsStr) -> Result<Source> {
-        if text == BUILT_IN {
-            return Ok(Source { kind: SourceKind::BuiltIn });
+        if let Some(source) = BuiltInSource::parse(text) {
+            return Ok(Source { kind: SourceKind::BuiltIn(source?) });
         }
         if let Some(expression) = detect(text, Source::parse) {
             let expression = expression?;
@@ -104,7 +103,7 @@ impl Source {
             SourceKind::Files(files) => files.place() == Some(&Place::Stdin),
             SourceKind::Combined(expression) => expression.sources().any(Source::is_stdin),
             SourceKind::Part(part) => part.place == Place::Stdin,
-            SourceKind::BuiltIn | SourceKind::Preset(_) | SourceKind::Process(_) => false,
+            SourceKind::BuiltIn(_) | SourceKind::Preset(_) | SourceKind::Process(_) => false,
         }
     }
 
@@ -235,7 +234,7 @@ impl Source {
                 Some(place) => Tree::check_source(place, options),
                 None => Ok(()),
             },
-            SourceKind::BuiltIn
+            SourceKind::BuiltIn(_)
             | SourceKind::Combined(_)
             | SourceKind::Preset(_)
             | SourceKind::Process(_) => Ok(()),
@@ -281,8 +280,7 @@ pub(super) fn read_detectable(place: &Place) -> Result<Vec<u8>> {
 /// The most files of a directory with which a missing one is compared.
 const MAX_BESIDE: usize = 1000;
 
-/// Adds to the message about a missing file that it may be a mistyped name of the built-in profile, and that operators stand
-/// between blanks.
+/// Adds to the message about a missing file what its name means as a source, and that operators stand between blanks.
 fn explain_missing(failure: Failure, place: &Place) -> Failure {
     match place {
         Place::File(path) if !path.exists() && path.as_os_str().as_bytes().contains(&b'+') => {
@@ -296,8 +294,8 @@ fn explain_missing(failure: Failure, place: &Place) -> Failure {
             let beside = beside(path);
             // A link that leads nowhere is in the directory, too.
             let others = beside.iter().map(String::as_str).filter(|other| *other != name);
-            match nearest(name, others.chain([BUILT_IN])) {
-                Some(near) => failure.help(format!("did you mean \"{}\"?", printable(near))),
+            match built_in::advice(name, others) {
+                Some(advice) => failure.help(advice),
                 None => failure,
             }
         }
@@ -332,7 +330,9 @@ mod tests {
 
     #[test]
     fn a_source_is_a_format_and_a_name() {
-        assert_eq!(parse("container-default"), SourceKind::BuiltIn);
+        for name in ["container-default", "docker-default", "docker-default@24.0.2"] {
+            assert_eq!(parse(name), SourceKind::BuiltIn(BuiltInSource(name.to_owned())));
+        }
         assert_eq!(parse("-"), SourceKind::At { place: Place::Stdin, format: None });
         assert_eq!(parse("a.json"), file("a.json", None));
         assert_eq!(
@@ -353,8 +353,19 @@ mod tests {
             SourceKind::Process(ProcessSource { pid: 1, filter: Some(20) })
         );
         assert_eq!(parse("./pid:1"), file("./pid:1", None));
-        for wrong in ["kafle:x", "", "oci:", "pid:", "pid:x", "pid:1/", "pid:-1", "pid:0", "pid:+1"]
-        {
+        for wrong in [
+            "kafle:x",
+            "",
+            "oci:",
+            "pid:",
+            "pid:x",
+            "pid:1/",
+            "pid:-1",
+            "pid:0",
+            "pid:+1",
+            "docker-default@1",
+            "container-default@1",
+        ] {
             assert!(Source::parse(OsStr::new(wrong)).is_err(), "{wrong}");
         }
     }

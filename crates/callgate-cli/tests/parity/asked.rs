@@ -217,7 +217,14 @@ fn printed(bytes: &[u8]) -> Vec<String> {
         let (before, message) = line.split_at(at.unwrap_or(0));
         without_reason(if has_place(before) { line } else { message })
     };
-    lines.filter(|line| !is_about_options(line)).map(shown).collect()
+    // Which version of a built-in profile was read; the answer has it as the name of the source.
+    let is_version = |line: &&str| {
+        line.split_once(" is ").is_some_and(|(name, rest)| {
+            let name = name.split('@').next().unwrap_or(name);
+            rest.strip_prefix(name).is_some_and(|rest| rest.starts_with('@'))
+        })
+    };
+    lines.filter(|line| !is_about_options(line) && !is_version(line)).map(shown).collect()
 }
 
 /// The messages of an answer, as the command prints them.

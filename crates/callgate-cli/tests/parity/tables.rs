@@ -280,6 +280,11 @@ pub(crate) fn others() -> Vec<(String, Map<String, Value>, Options)> {
             let options = Options { caps: Some(caps), ..options.clone() };
             others.push(("container-default".to_owned(), built_in, options));
         }
+        for name in ["docker-default", "podman-default@4.9"] {
+            let mut built_in = content("preset", name);
+            built_in.insert("name".to_owned(), name.into());
+            others.push((name.to_owned(), built_in, options.clone()));
+        }
         for text in [
             "@system-service",
             "~@mount @privileged",

@@ -20,7 +20,7 @@ pub const LANGUAGE: Language = Language {
     names: &[
         Name::written("oci", &OCI),
         Name::written("docker", &FOR_DOCKER),
-        Name::written("podman", &PODMAN),
+        Name::written("podman", &FOR_PODMAN),
         Name::read("runc"),
         Name::read("crun"),
         Name { alias: Some("kubernetes"), is_read: false, ..Name::written("k8s", &KUBERNETES) },
@@ -44,6 +44,9 @@ pub const LANGUAGE: Language = Language {
 
 /// Container profiles as Docker reads them.
 pub const DOCKER: LanguageId = LanguageId::of_name(&LANGUAGE, 1);
+
+/// Container profiles as Podman reads them.
+pub const PODMAN: LanguageId = LanguageId::of_name(&LANGUAGE, 2);
 
 const OCI: Writer = Writer {
     annotated: Some(ANNOTATED),
@@ -73,7 +76,7 @@ const FOR_DOCKER: Writer = Writer {
     ..OCI
 };
 
-const PODMAN: Writer = Writer { annotated: None, dialect: Some(Dialect::Podman), ..OCI };
+const FOR_PODMAN: Writer = Writer { annotated: None, dialect: Some(Dialect::Podman), ..OCI };
 
 const KUBERNETES: Writer = Writer {
     annotated: Some(AnnotatedWriter {
@@ -177,6 +180,6 @@ mod tests {
 
     #[test]
     fn dockers_name_is_dockers() {
-        assert_eq!(DOCKER.name(), "docker");
+        assert_eq!((DOCKER.name(), PODMAN.name()), ("docker", "podman"));
     }
 }

@@ -57,7 +57,7 @@ mod write;
 mod write_annotated;
 
 pub use crate::included::{Included, Includes};
-pub use language::{DOCKER, LANGUAGE};
+pub use language::{DOCKER, LANGUAGE, PODMAN};
 pub use lower::BAD_ARCH;
 pub use options::{Dialect, EnosysAbove, ReadOptions};
 pub use read::{read, read_with_bases};

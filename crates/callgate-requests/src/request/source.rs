@@ -132,7 +132,7 @@ fn described(
         Some(node) => Some(of_text(reader, node, "`format`", source_format)?),
     };
     let name = text(reader, "name")?.unwrap_or_else(|| match &content {
-        SourceContent::Preset(name) => format!("preset:{name}"),
+        SourceContent::Preset(name) => SourceText::name_of_preset(name),
         _ => what.to_owned(),
     });
     let part = text(reader, "part")?;

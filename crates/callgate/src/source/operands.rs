@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use callgate_formats::{BUILT_INS, built_in};
+
 use super::expression::Terms;
 use super::message::{Message, Messages};
-use super::text::{BUILT_IN, Content, SourceText};
+use super::text::{Content, SourceText};
 
 /// The sources that an expression names: those that are given with it, and presets.
 pub(super) struct Operands<'s> {
@@ -30,12 +32,13 @@ impl Terms<SourceText, Messages> for Operands<'_> {
             self.used.insert(name.to_owned());
             return Ok(source.clone());
         }
-        let preset = if name == BUILT_IN { Some(name) } else { name.strip_prefix("preset:") };
+        let is_built_in = built_in(name).is_some();
+        let preset = if is_built_in { Some(name) } else { name.strip_prefix("preset:") };
         let Some(preset) = preset else {
             let message =
                 format!("the expression names \"{name}\", which is not one of its sources");
             let mut known: Vec<&str> = self.sources.keys().map(String::as_str).collect();
-            known.extend([BUILT_IN, "preset:NAME"]);
+            known.extend(BUILT_INS.iter().map(|one| one.name).chain(["preset:NAME"]));
             let help = format!("the sources are {}", known.join(", "));
             return Err(Message::error(&self.source.name, message, help));
         };
@@ -55,6 +58,7 @@ mod tests {
 
     use super::*;
     use crate::Arch;
+    use crate::source::BUILT_IN;
 
     #[test]
     fn names_stand_for_given_sources_before_presets() {
@@ -70,6 +74,8 @@ mod tests {
             let found = operands.source(0, name).unwrap();
             assert!(matches!(found.content, Content::Text(text) if text == own), "{name}");
         }
+        let old = operands.source(0, "docker-default@24.0").unwrap();
+        assert!(matches!(old.content, Content::Preset(name) if name == "docker-default@24.0"));
         let preset = operands.source(0, "preset:no-io-uring").unwrap();
         assert!(matches!(preset.content, Content::Preset(name) if name == "no-io-uring"));
         assert_eq!(operands.used.iter().collect::<Vec<_>>(), [BUILT_IN, "mine"]);

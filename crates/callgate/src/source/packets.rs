@@ -2,13 +2,14 @@
 
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::{Endian, SocketProgram};
+use callgate_formats::built_in;
 
 use super::format::{ProgramForm, SourceFormat};
 use super::loader::{Given, Loader};
 use super::message::{Message, Messages};
 use super::read::{Reader, reading};
 use super::stack::SourceStack;
-use super::text::{BUILT_IN, Content, SourceText};
+use super::text::{Content, SourceText};
 use super::violations::{SOCKET_FILTER, is_not_seccomp};
 
 /// A program that takes packets.
@@ -55,7 +56,7 @@ impl Reader<'_> {
     fn read_any(&mut self, packets: bool) -> Result<AnyFilter, Messages> {
         let source = self.source;
         let what = match &source.content {
-            Content::Preset(name) if name != BUILT_IN => "a preset",
+            Content::Preset(name) if built_in(name).is_none() => "a preset",
             Content::Texts(texts) => texts.language.language().what,
             _ => "a profile",
         };

@@ -14,7 +14,7 @@ use callgate_formats::languages::{
     Input, LanguageId, Parts, ReadFilter, ReadSource, Reading, ReadingOption, SourceFiles, Text,
 };
 use callgate_formats::systemd::FileMessage;
-use callgate_formats::{CONTAINER_DEFAULT, PRESETS, abis, hidden_characters, oci, preset};
+use callgate_formats::{BUILT_INS, PRESETS, abis, built_in, hidden_characters, preset};
 
 use super::ambiguous::ambiguous;
 use super::arches::arches_in;
@@ -29,7 +29,7 @@ use super::message::{Message, Messages};
 use super::operands::Operands;
 use super::recognize::{explained, file_name, of_no_format};
 use super::stack::SourceStack;
-use super::text::{BUILT_IN, Content, NamedText, SourceText, Texts};
+use super::text::{Content, NamedText, SourceText, Texts};
 use super::variables::values_of;
 use super::violations::{SOCKET_FILTER, violations};
 use super::wording::Wording;
@@ -399,16 +399,26 @@ impl Reader<'_> {
 
     fn preset(&mut self, name: &str) -> Result<SourceStack, Messages> {
         let SourceText { reading, wording, .. } = self.source;
-        if name == BUILT_IN {
-            let text = NamedText::of(&self.source.name, CONTAINER_DEFAULT, "");
-            return self.policy((oci::DOCKER, None), &[text], true);
+        if let Some(found) = built_in(name) {
+            let found = found.map_err(|error| self.all([error]))?;
+            let text = NamedText::of(&self.source.name, found.text, "");
+            let before = self.warnings.len();
+            let stack = self.policy((found.language, None), &[text], true)?;
+            // Rules without effect are in the engine's profile as well, and cannot be changed here.
+            let mut at = 0;
+            self.warnings.retain(|warning| {
+                at += 1;
+                at <= before || warning.diagnostic.position.is_none()
+            });
+            return Ok(stack);
         }
         let arches: Vec<Arch> = match reading.arches.as_slice() {
             [] => abis(reading.machine),
             given => given.to_vec(),
         };
         if !PRESETS.contains(&name) {
-            let help = format!("the presets are {BUILT_IN}, {}", PRESETS.join(", "));
+            let names = BUILT_INS.iter().map(|one| one.name).chain(PRESETS);
+            let help = format!("the presets are {}", names.collect::<Vec<_>>().join(", "));
             return Err(self.error(format!("unknown preset \"{name}\""), help));
         }
         self.warn_without_effect("a preset", &[]);

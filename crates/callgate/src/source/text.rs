@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::RawInsn;
+use callgate_formats::built_in;
 use callgate_formats::languages::{LanguageId, Reading};
 
 use super::format::SourceFormat;
@@ -52,7 +53,7 @@ pub enum Content {
     Texts(Texts),
     /// The files that are given with it: the lists of a filter of Android, or drop-ins of a unit of systemd.
     Files,
-    /// The name of a preset.
+    /// The name of a preset, or of a built-in profile with or without a version.
     Preset(String),
     /// A combination of sources that these names stand for; each is read with its own options.
     Expression(String, BTreeMap<String, SourceText>),
@@ -89,7 +90,7 @@ impl NamedText {
     }
 }
 
-/// The built-in profile.
+/// The built-in profile that is used where none is given.
 pub const BUILT_IN: &str = "container-default";
 
 impl SourceText {
@@ -99,7 +100,7 @@ impl SourceText {
     /// A source without a name, a format, files and values.
     pub fn new(content: Content, reading: Reading) -> SourceText {
         let name = match &content {
-            Content::Preset(name) => format!("preset:{name}"),
+            Content::Preset(name) => SourceText::name_of_preset(name),
             _ => SourceText::UNNAMED.to_owned(),
         };
         SourceText {
@@ -114,6 +115,14 @@ impl SourceText {
             keeps_warnings: false,
             reading,
             wording: Wording::REQUEST,
+        }
+    }
+
+    /// The name of a preset or built-in profile in messages, with the version that it is.
+    pub fn name_of_preset(name: &str) -> String {
+        match built_in(name) {
+            Some(Ok(found)) if !found.releases.is_empty() => found.name,
+            _ => format!("preset:{name}"),
         }
     }
 

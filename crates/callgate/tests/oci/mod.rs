@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod base_profiles;
+mod built_in;
 mod combine;
 mod container_default;
 mod dialects;

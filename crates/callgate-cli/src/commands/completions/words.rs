@@ -1,11 +1,9 @@
 //! What is completed besides files: sources and syscalls, and where.
 
 use callgate_bpf::syscalls::known_names;
-use callgate_formats::PRESETS;
+use callgate_formats::{BUILT_INS, PRESETS};
 use callgate_requests::source::SourceFormat;
 use clap::{Arg, Command};
-
-use crate::source::BUILT_IN;
 
 /// What an argument is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +77,8 @@ pub(super) fn sources() -> Vec<String> {
     let presets = PRESETS.iter().map(|name| format!("preset:{name}"));
     let formats = SourceFormat::all().map(SourceFormat::name).chain(["pid"]);
     let formats = formats.map(|name| format!("{name}:"));
-    [BUILT_IN.to_owned()].into_iter().chain(presets).chain(formats).collect()
+    let built_in = BUILT_INS.iter().map(|one| one.name.to_owned());
+    built_in.chain(presets).chain(formats).collect()
 }
 
 /// All syscalls.
