@@ -115,12 +115,9 @@ fn is_needed(program: &str, machines: &[Machine]) -> bool {
 
 /// Gets the sources of all dependencies, whose directories are in the flags of the compiler: they must exist before.
 fn fetch(context: &Context) -> Result<()> {
-    for manifest in ["Cargo.toml", "bindings/python/Cargo.toml"] {
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["fetch", "--quiet", "--locked", "--manifest-path"]);
-        execute(cargo.arg(context.root.join(manifest)))?;
-    }
-    Ok(())
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["fetch", "--quiet", "--locked", "--manifest-path"]);
+    execute(cargo.arg(context.root.join("Cargo.toml")))
 }
 
 #[cfg(test)]

@@ -29,7 +29,6 @@ pub(in crate::release) fn build(context: &Context) -> Result<Vec<Artefact>> {
         maturin.args([
             "build",
             "--quiet",
-            "--release",
             "--locked",
             "--zig",
             "--auditwheel",
