@@ -26,14 +26,7 @@ pub(in crate::release) fn build(context: &Context) -> Result<Vec<Artefact>> {
     for wheel in Wheel::all(context) {
         add_target(&wheel.target())?;
         let mut maturin = tools.command(context, "maturin");
-        maturin.args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--zig",
-            "--auditwheel",
-            "check",
-        ]);
+        maturin.args(["build", "--quiet", "--locked", "--zig", "--auditwheel", "check"]);
         maturin.args(["--target", &wheel.target(), "--compatibility", wheel.compatibility()]);
         maturin.args(["--manifest-path", "bindings/python/Cargo.toml", "--out"]).arg(&output);
         maturin.env("CARGO_TARGET_DIR", context.work.join("python"));
