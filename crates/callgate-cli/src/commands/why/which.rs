@@ -77,7 +77,7 @@ pub(super) fn run(args: &WhyArgs, word: Word, reading: &SourceOptions) -> Result
             Word::Number(nr) => format!("no syscall has the number {nr}"),
             Word::Name(name) => format!("no architecture has the syscall {name}"),
         };
-        return Err(Failure::new(what).help("`callgate sets` lists the known syscalls"));
+        return Err(Failure::new(what).help("`callgate explain container-default --order name` lists all"));
     };
     let arch = arches.first().copied().unwrap_or(first);
     let usual = usual_of(SyscallId::new(arch, *nr), reading)?;
