@@ -194,6 +194,11 @@ pub(crate) fn note(text: &str) {
 /// Whether warnings are printed.
 static IS_MUTED: AtomicBool = AtomicBool::new(false);
 
+/// Whether a function runs without printing its warnings.
+pub(crate) fn is_muted() -> bool {
+    IS_MUTED.load(Ordering::Relaxed)
+}
+
 /// Runs a function without printing its warnings: it repeats something whose warnings were printed.
 pub(crate) fn muted<T>(run: impl FnOnce() -> T) -> T {
     let before = IS_MUTED.swap(true, Ordering::Relaxed);

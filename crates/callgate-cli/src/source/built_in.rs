@@ -35,6 +35,7 @@ impl BuiltInSource {
         let name = &self.0;
         if let Some(Ok(found)) = built_in(name)
             && !found.releases.is_empty()
+            && !report::is_muted()
             && PRINTED.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone())
         {
             let is = match found.name == *name {

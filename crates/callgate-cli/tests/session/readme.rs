@@ -165,29 +165,17 @@ fn play(block: &Block) -> TestResult {
             block.line,
             output.status
         );
-        let mut printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
-        let mut shown = example.prints.as_slice();
-        let all = printed.len();
-        if let [lines @ .., "…"] = shown {
-            shown = lines;
-            printed.truncate(shown.len());
-        } else if let ["…", lines @ ..] = shown {
-            shown = lines;
-            printed.drain(..all.saturating_sub(shown.len()));
-        }
-        let is_shortened = shown.len() != example.prints.len();
-        assert!(!is_shortened || all > shown.len(), "README.md:{}: … is nothing", block.line);
-        let same = printed.len() == shown.len()
-            && printed.iter().zip(shown).all(|(own, shown)| {
-                let plain = |line: &str| match block.has("noisy") {
-                    true => without_remark(line).to_owned(),
-                    false => line.to_owned(),
-                };
-                match block.has("numbers") {
-                    true => without_numbers(&plain(own)) == without_numbers(&plain(shown)),
-                    false => plain(own) == plain(shown),
-                }
-            });
+        let plain = |line: &str| {
+            let line = if block.has("noisy") { without_remark(line) } else { line };
+            match block.has("numbers") {
+                true => without_numbers(line),
+                false => line.to_owned(),
+            }
+        };
+        let printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
+        let own: Vec<String> = printed.iter().map(|line| plain(line)).collect();
+        let shown = &example.prints;
+        let same = is_shown(&own, &shown.iter().map(|line| plain(line)).collect::<Vec<_>>());
         assert!(
             same,
             "README.md, block at line {}: {command}\nshown:\n{}\nprinted:\n{}",
@@ -203,6 +191,15 @@ fn play(block: &Block) -> TestResult {
 fn without_remark(line: &str) -> &str {
     let end = [", rough", ", not resolved"].iter().find_map(|remark| line.strip_suffix(remark));
     end.unwrap_or(line)
+}
+
+/// Whether lines are shown: a line `…` stands for at least one line.
+fn is_shown(lines: &[String], shown: &[String]) -> bool {
+    let Some((first, rest)) = shown.split_first() else { return lines.is_empty() };
+    match first == "…" {
+        true => (1..=lines.len()).any(|left_out| is_shown(&lines[left_out..], rest)),
+        false => lines.first() == Some(first) && is_shown(&lines[1..], rest),
+    }
 }
 
 /// The line with `0` for each number, and one space for each gap.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use callgate_linux::{Command, kernel_insns};
 use callgate_record::{Caught, CaughtFilter, catch, ended_by, exit_status};
 
-use super::{DumpArgs, HEADING, ShownProgram, USUAL_TIME, heading, number_of_filters, write_all};
+use super::args::{DumpArgs, USUAL_TIME};
+use super::shown::{HEADING, ShownProgram, heading, number_of_filters, write_all};
 use crate::emit::Emit;
 use crate::options::{Format, NATIVE_ENDIAN};
 use crate::report::{self, Failure, Result};

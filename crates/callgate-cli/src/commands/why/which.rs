@@ -77,7 +77,9 @@ pub(super) fn run(args: &WhyArgs, word: Word, reading: &SourceOptions) -> Result
             Word::Number(nr) => format!("no syscall has the number {nr}"),
             Word::Name(name) => format!("no architecture has the syscall {name}"),
         };
-        return Err(Failure::new(what).help("`callgate explain container-default --order name` lists all"));
+        return Err(
+            Failure::new(what).help("`callgate explain container-default --order name` lists all")
+        );
     };
     let arch = arches.first().copied().unwrap_or(first);
     let usual = usual_of(SyscallId::new(arch, *nr), reading)?;
@@ -127,8 +129,7 @@ fn text(
     usual.map(Usual::sentences).iter().flatten().for_each(|line| say(line));
     text.push('\n');
     let next = format!(
-        "for the verdict of a filter: callgate why SOURCE {name}, where SOURCE is a profile, a unit (NAME.service), container-default or \
-         pid:N"
+        "for the verdict of a filter: callgate why SOURCE {name}, where SOURCE is a profile, a unit (NAME.service), docker-default or pid:N"
     );
     wrap(&mut text, &next, 0, 2);
     text

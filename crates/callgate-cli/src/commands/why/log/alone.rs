@@ -49,7 +49,7 @@ pub(super) fn log(
         let is_signal = unrelated == 0 && usual.iter().all(|usual| usual.is_signal);
         let sources = match is_signal {
             true => "a profile, a unit (NAME.service) or pid:N",
-            false => "a profile, a unit (NAME.service), container-default or pid:N",
+            false => "a profile, a unit (NAME.service), docker-default or pid:N",
         };
         let next = format!(
             "for the rule that denies it and a change that allows it, give the filter: callgate why SOURCE --from LOG, where SOURCE is \

@@ -70,15 +70,22 @@ pub(super) fn log_alone(
 }
 
 impl Usual {
-    /// What the usual filters do with a syscall. `capabilities`: those with which the default profile of containers allows it.
+    /// What the usual filters do with a syscall. `capabilities`: those with which Docker's default profile allows it.
     pub(in super::super) fn json(&self) -> Json {
-        let (verdict, caps) = match self.container {
-            InContainer::Allows => ("allowed", CapSet::none()),
-            InContainer::Some => ("depends", CapSet::none()),
-            InContainer::Denies(caps, _) => ("denied", caps),
+        let verdict = |does: &InContainer| match does {
+            InContainer::Allows => "allowed",
+            InContainer::Some => "depends",
+            InContainer::Denies(..) => "denied",
         };
+        let caps = match self.container {
+            InContainer::Denies(caps, _) => caps,
+            InContainer::Allows | InContainer::Some => CapSet::none(),
+        };
+        let engines = self.engines.iter().map(|(name, does)| (*name, verdict(does).into()));
+        let engines = engines.collect();
         Json::Object(vec![
-            ("container_default", verdict.into()),
+            ("docker_default", verdict(&self.container).into()),
+            ("engines", Json::Object(engines)),
             ("capabilities", Json::array(caps.names())),
             ("system_service", self.is_of_services.into()),
             ("systemd_sets", Json::array(self.sets.iter().copied())),

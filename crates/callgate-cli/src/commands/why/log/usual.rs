@@ -1,5 +1,5 @@
-//! What the usual filters do with a denied syscall, where the log does not come with the filter: the default profile of
-//! containers, and systemd's sets.
+//! What the usual filters do with a denied syscall, where the log does not come with the filter: the default profiles of
+//! container engines, and systemd's sets.
 
 use callgate::Verdict;
 use callgate_formats::CapSet;
@@ -17,15 +17,17 @@ use crate::options::SourceOptions;
 use crate::report::{Result, muted};
 use crate::source::Source;
 
-/// The default profile of containers, which is built in.
-const CONTAINERS: &str = "container-default";
+/// The default profiles of container engines, the most usual one first.
+const ENGINES: [&str; 4] =
+    ["docker-default", "containerd-default", "podman-default", "crio-default"];
 
 /// What `SIGSYS` says about the filter.
 pub(super) const SIGNAL: &str = "SIGSYS means a filter with KILL or TRAP: the program's own sandbox (browsers, OpenSSH, Tor and others \
                       have one), systemd's SystemCallFilter= without SystemCallErrorNumber=, or Android's filter for apps";
 
 /// Who does not send it.
-const NOT_CONTAINERS: &str = "not container-default, nor Docker's own: these answer with an errno";
+const NOT_CONTAINERS: &str =
+    "not the default profile of a container engine: these answer with an errno";
 
 /// Whether all denials sent `SIGSYS`.
 fn is_signal(denial: &Denial) -> bool {
@@ -40,7 +42,8 @@ const SERVICES: &str = "@system-service";
 /// The most denials that are answered: the profile is read again for each capability that may be missing.
 const MOST: usize = 20;
 
-/// What the default profile of containers does with a syscall.
+/// What the default profile of an engine does with a syscall.
+#[derive(Clone, Copy)]
 pub(super) enum InContainer {
     /// Nothing but allow it.
     Allows,
@@ -50,9 +53,22 @@ pub(super) enum InContainer {
     Denies(CapSet, Verdict),
 }
 
+impl InContainer {
+    /// Whether both let the same syscalls run, with the same capabilities.
+    fn is_like(&self, other: &InContainer) -> bool {
+        match (self, other) {
+            (InContainer::Denies(own, _), InContainer::Denies(other, _)) => own == other,
+            (own, other) => std::mem::discriminant(own) == std::mem::discriminant(other),
+        }
+    }
+}
+
 /// What the usual filters do with a syscall.
 pub(in super::super) struct Usual {
+    /// What Docker's default profile does.
     pub(super) container: InContainer,
+    /// What that of each engine does, with its name.
+    pub(super) engines: Vec<(&'static str, InContainer)>,
     /// The sets of systemd that have it, the smallest first; none if the syscall has no name.
     pub(super) sets: Vec<&'static str>,
     pub(super) is_of_services: bool,
@@ -64,10 +80,17 @@ pub(in super::super) struct Usual {
 
 /// What they do with each denial of a log; nothing for those after the first ones.
 pub(super) fn usual(denials: &[Denial], options: &SourceOptions) -> Result<Vec<Usual>> {
-    let source = Source::parse(CONTAINERS.as_ref())?.load()?;
-    let mut groups = Groups::new(source, options);
+    let source = |name: &str| muted(|| Source::parse(name.as_ref())?.load());
+    let mut all: Vec<(&'static str, Groups<'_>)> = Vec::new();
+    for name in ENGINES {
+        all.push((name, Groups::new(source(name)?, options)));
+    }
     let usual = denials.iter().take(MOST).map_while(|denial| {
-        let container = muted(|| in_container(denial, &mut groups))?;
+        let of = |(name, groups): &mut (&'static str, Groups<'_>)| {
+            Some((*name, muted(|| in_container(denial, groups))?))
+        };
+        let engines: Vec<(&str, InContainer)> = all.iter_mut().map(of).collect::<Option<_>>()?;
+        let (_, container) = *engines.first()?;
         let name = denial.call.syscall.name();
         let sets = name.map(sets).unwrap_or_default();
         let is_of_services = name.is_some_and(|name| has(SERVICES, name));
@@ -78,7 +101,7 @@ pub(super) fn usual(denials: &[Denial], options: &SourceOptions) -> Result<Vec<U
             _ => None,
         };
         let is_signal = is_signal(denial);
-        Some(Usual { container, sets, is_of_services, is_signal, on_purpose })
+        Some(Usual { container, engines, sets, is_of_services, is_signal, on_purpose })
     });
     Ok(usual.collect())
 }
@@ -140,25 +163,61 @@ fn sets(name: &str) -> Vec<&'static str> {
 }
 
 impl Usual {
-    /// Sentences for people.
-    pub(in super::super) fn sentences(&self) -> Vec<String> {
-        let verdict = match &self.container {
-            InContainer::Allows => "allows it".to_owned(),
-            InContainer::Some => "denies it with some arguments".to_owned(),
-            InContainer::Denies(_, verdict) if self.on_purpose.is_some() => {
-                format!("answers with {verdict}")
+    /// What the default profiles of engines do, those that do the same together.
+    fn of_engines(&self) -> String {
+        let mut groups: Vec<(InContainer, Vec<&str>)> = Vec::new();
+        for (name, does) in &self.engines {
+            match groups.iter_mut().find(|(other, _)| other.is_like(does)) {
+                Some((_, names)) => names.push(name),
+                None => groups.push((*does, vec![name])),
             }
-            InContainer::Denies(caps, _) if *caps == CapSet::none() => "denies it".to_owned(),
-            InContainer::Denies(caps, _) => {
-                let names: Vec<&str> = caps.names().collect();
-                format!("denies it without {} ({})", names.join(" and "), cap_add(*caps))
+        }
+        let part = |(does, names): &(InContainer, Vec<&str>)| {
+            let s = if names.len() == 1 { "s" } else { "" };
+            let who = match names.split_last() {
+                _ if names.len() == ENGINES.len() => {
+                    "the default profiles of Docker, containerd, Podman and CRI-O".to_owned()
+                }
+                Some((last, others)) if !others.is_empty() => {
+                    format!("{} and {last}", others.join(", "))
+                }
+                _ => names.concat(),
+            };
+            match does {
+                InContainer::Allows => format!("{who} allow{s} it"),
+                InContainer::Some => {
+                    format!(
+                        "{who} {} it with some arguments",
+                        if s.is_empty() { "deny" } else { "denies" }
+                    )
+                }
+                InContainer::Denies(_, verdict) if self.on_purpose.is_some() => {
+                    format!("{who} answer{s} with {verdict}")
+                }
+                InContainer::Denies(caps, _) => {
+                    let deny = if s.is_empty() { "deny" } else { "denies" };
+                    let names: Vec<&str> = caps.names().collect();
+                    match names.as_slice() {
+                        [] => format!("{who} {deny} it"),
+                        names => format!(
+                            "{who} {deny} it without {} ({})",
+                            names.join(" and "),
+                            cap_add(*caps)
+                        ),
+                    }
+                }
             }
         };
+        groups.iter().map(part).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Sentences for people.
+    pub(in super::super) fn sentences(&self) -> Vec<String> {
         let container = match (self.is_signal, &self.on_purpose) {
             (true, _) => format!("{SIGNAL}; {NOT_CONTAINERS}"),
             (false, on_purpose) => {
                 let why = on_purpose.iter().map(|why| format!("; {why}")).collect::<String>();
-                format!("{CONTAINERS}, the profile of most container runtimes, {verdict}{why}")
+                format!("{}{why}", self.of_engines())
             }
         };
         let unit = match (self.is_of_services, self.sets.first()) {

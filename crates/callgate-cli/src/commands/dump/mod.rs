@@ -1,0 +1,10 @@
+//! `callgate dump`: shows the filters of a running process, or those that a command installs.
+
+mod args;
+mod caught;
+mod process;
+mod run;
+mod shown;
+
+pub(crate) use args::DumpArgs;
+pub(crate) use run::run;
