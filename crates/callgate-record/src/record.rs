@@ -86,8 +86,10 @@ pub struct Caught {
     pub filters: Vec<CaughtFilter>,
     /// How many more there were than [`MAX_CAUGHT`](crate::MAX_CAUGHT).
     pub more: usize,
-    /// How many could not be read from the memory of the process.
+    /// How many could not be read: the memory of the process did not have them, or Callgate does not accept them.
     pub unread: usize,
+    /// Whether a process asked for the strict mode (`SECCOMP_SET_MODE_STRICT`). It did not get it, because it has a filter here.
+    pub asks_for_strict: bool,
     /// How the command ended, as reported by `waitpid(2)`.
     pub status: i32,
     /// Whether the processes were ended because the time was over.
@@ -100,7 +102,8 @@ pub struct Caught {
 /// its processes have ended; they are killed when the time is over. The rest is as for [`record`].
 ///
 /// The command runs under a filter of its own, which `/proc/PID/status` and `prctl(PR_GET_SECCOMP)` show. What a process
-/// installs although another filter answers its call (USER_NOTIF) is not seen.
+/// installs although another filter answers its call (USER_NOTIF) is not seen. A process that is started with
+/// `CLONE_UNTRACED` has no tracer, so that its `seccomp`, `prctl` and `execve` fail with ENOSYS.
 ///
 /// # Errors
 /// If the command cannot be executed or traced.
@@ -112,8 +115,16 @@ pub fn catch(command: &Command, limit: Option<Duration>) -> Result<Caught, Recor
     let (outcome, installed) =
         ptrace::catch(command, limit, Parts::new(&mut nowhere, description))?;
     let Outcome { status, notes, .. } = outcome;
-    let Installed { filters, more, unread, was_ended, .. } = installed;
-    Ok(Caught { filters, more, unread, status: status.unwrap_or(0), was_ended, notes })
+    let Installed { filters, more, unread, asks_for_strict, was_ended, .. } = installed;
+    Ok(Caught {
+        filters,
+        more,
+        unread,
+        asks_for_strict,
+        status: status.unwrap_or(0),
+        was_ended,
+        notes,
+    })
 }
 
 /// Records running processes and everything that they start, by the tracepoint method, for this long or until a signal

@@ -100,7 +100,7 @@ fn filters_are_caught_in_every_way_of_installing_them() -> TestResult {
     if native == Arch::X86_64 {
         expected.push((9_005, Arch::X86, FilterFlags::NONE));
     }
-    let number = |filter: &CaughtFilter| filter.program.as_ref().unwrap().iter().nth(1).unwrap().k;
+    let number = |filter: &CaughtFilter| filter.program.iter().nth(1).unwrap().k;
     let found: Vec<_> =
         caught.filters.iter().map(|one| (number(one), one.arch, one.flags)).collect();
     assert_eq!(found, expected);

@@ -8,6 +8,7 @@ use crate::cursor::Result;
 use crate::diagnostic::{Diagnostic, Position, error};
 use crate::token::quote;
 use callgate_core::{Endian, RawInsn};
+use std::ops::RangeInclusive;
 
 /// The most bytes of a dump: more than any program has. A line of `*` stands for many.
 const MAX_BYTES: usize = 1 << 20;
@@ -27,6 +28,9 @@ pub(super) fn is_dumped(text: &str) -> bool {
     is_dump(text) || is_literal(text) || base64(text).is_some()
 }
 
+/// How many digits offsets have.
+const OFFSET: RangeInclusive<usize> = 7..=8;
+
 /// A line of a dump.
 struct Row<'t> {
     line: u32,
@@ -44,13 +48,15 @@ fn is_dump(text: &str) -> bool {
     let starts = lines.peek().is_some_and(|line| {
         let offset = line.split_whitespace().next().unwrap_or_default();
         let digits = offset.trim_end_matches(':');
-        digits.len() >= 7 && digits.bytes().all(|byte| byte == b'0') && line.trim() != offset
+        OFFSET.contains(&digits.len())
+            && digits.bytes().all(|byte| byte == b'0')
+            && line.trim() != offset
     });
     starts
         && lines.all(|line| {
             let first = line.split_whitespace().next().unwrap_or_default();
             let digits = first.strip_suffix(':').unwrap_or(first);
-            first == "*" || digits.len() >= 7 && is_hex(digits)
+            first == "*" || OFFSET.contains(&digits.len()) && is_hex(digits)
         })
 }
 
@@ -67,6 +73,15 @@ fn dump(text: &str, endian: Endian) -> Result<Vec<u8>> {
             "*" => repeats = true,
             _ => rows.push(Row { repeats: std::mem::take(&mut repeats), ..Row::of(line, number) }),
         }
+    }
+    // `xxd -e` has words of the machine in the form in which `xxd -g4` has bytes.
+    let words = || rows.iter().flat_map(|row| &row.words);
+    if rows.first().is_some_and(|row| row.is_xxd) && words().all(|(word, _)| word.len() == 8) {
+        return Err(error(
+            Position::START,
+            "groups of four bytes may be words (xxd -e) or bytes (xxd -g4)",
+        )
+        .help("dump the bytes alone: xxd -p FILE"));
     }
     // od has octal offsets unless it was asked for others.
     let mut results = [16, 8, 10].map(|radix| assemble(&rows, radix, endian)).into_iter();
@@ -112,8 +127,9 @@ fn assemble(rows: &[Row<'_>], radix: u32, endian: Endian) -> Result<Vec<u8>> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut last = 0;
     for row in rows {
-        let offset = usize::from_str_radix(row.offset, radix)
-            .map_err(|_| error(row.position(1), format!("{} is no offset", quote(row.offset))))?;
+        let offset = usize::from_str_radix(row.offset, radix).map_err(|_| {
+            error(row.position(1), format!("{} is not an offset", quote(row.offset)))
+        })?;
         if row.repeats && last > 0 {
             while bytes.len() < offset && bytes.len() <= MAX_BYTES {
                 bytes.extend_from_within(bytes.len() - last..);
@@ -134,7 +150,7 @@ fn assemble(rows: &[Row<'_>], radix: u32, endian: Endian) -> Result<Vec<u8>> {
         for (word, column) in &row.words {
             let value = bytes_of(word, row.is_xxd, endian);
             let value = value.ok_or_else(|| {
-                let message = format!("{} is no group of a dump", quote(word));
+                let message = format!("{} is not a group of a dump", quote(word));
                 error(row.position(*column), message)
                     .help("groups are bytes or words in hexadecimal, or words in octal")
             })?;
@@ -177,9 +193,20 @@ fn bytes_of(word: &str, is_xxd: bool, endian: Endian) -> Option<Vec<u8>> {
     })
 }
 
-/// Whether a text has a literal of bytes with an escape, and no code of C around it.
+/// Whether a text begins with a literal of bytes that has an escape, or with a name for it.
 fn is_literal(text: &str) -> bool {
-    ["b\"\\x", "b'\\x"].iter().any(|start| text.contains(start)) && !text.contains('{')
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let text: String = lines.flat_map(|line| [line, "\n"]).collect();
+    let starts = ["b\"", "b'"].iter().filter_map(|start| text.find(start)).min();
+    let Some((before, literal)) = starts.and_then(|at| text.split_at_checked(at)) else {
+        return false;
+    };
+    let is_name = |c: char| c.is_alphanumeric() || c.is_whitespace() || "_:&[]=(".contains(c);
+    let quote = literal.chars().nth(1).unwrap_or('"');
+    let first = literal.get(2..).and_then(|rest| rest.split(quote).next()).unwrap_or_default();
+    before.chars().all(is_name)
+        && !before.ends_with(|c: char| c.is_alphanumeric() || c == '_')
+        && first.contains("\\x")
 }
 
 /// The bytes of literals that follow each other, as Python and Rust join or add them. What is around them may name the value,
@@ -212,7 +239,7 @@ fn literal(text: &str) -> Result<Vec<u8>> {
                         _ if c.is_ascii() && c != '\n' => bytes.push(c as u8),
                         _ => {
                             let message =
-                                format!("{} is no byte", crate::token::quote(&c.to_string()));
+                                format!("{} is not a byte", crate::token::quote(&c.to_string()));
                             return Err(error(Position::of(text, at), message));
                         }
                     }
@@ -235,7 +262,7 @@ fn literal(text: &str) -> Result<Vec<u8>> {
 }
 
 fn beside(text: &str, at: usize) -> Diagnostic {
-    error(Position::of(text, at), "there is more than literals of bytes in this text")
+    error(Position::of(text, at), "this text also has other code than literals of bytes")
         .help("paste the value alone, or what print(value.hex()) prints")
 }
 
@@ -358,6 +385,8 @@ mod tests {
              b'\\x15\\0\\x00\\x01;\\x00\\x00\\x00' +\n\
              b'\\x06\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x06\\x00\\x00\\x00\\x00\\x00\\xff\\x7f')\n",
             "const F: &[u8] = b\"\\x20\\0\\0\\0\\0\\0\\0\\0\\x15\\0\\0\\x01;\\0\\0\\0\\x06\\0\\0\\0\\0\\0\\0\\0\\x06\\0\\0\\0\\0\\0\\xff\\x7f\";",
+            // What repr() prints: the first byte is a blank.
+            "f = b' \\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x15\\x00\\x00\\x01;\\x00\\x00\\x00\\x06\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x06\\x00\\x00\\x00\\x00\\x00\\xff\\x7f'\n",
             // base64, also in lines
             "IAAAAAAAAAAVAAABOwAAAAYAAAAAAAAABgAAAAAA/38=",
             "IAAAAAAAAAAVAAAB\nOwAAAAYAAAAAAAAA\nBgAAAAAA/38=\n",
@@ -375,7 +404,7 @@ mod tests {
         assert_eq!(program.last().map(|insn| insn.k), Some(0x7fff_0000));
         let long = "00000000  06 00\n*\nfffffff0  06 00\n";
         assert!(parse(long, Endian::Little).is_err());
-        let never = "00000000  \n*\n00000010  06 00\n";
+        let never = "00000000  06 00\n00000002\n*\n00000010  06 00\n";
         assert!(parse(never, Endian::Little).is_err());
     }
 
@@ -385,14 +414,15 @@ mod tests {
             |text: &str| parse(text, Endian::Little).unwrap_err().diagnostics()[0].to_string();
         for (text, message) in [
             ("00000000: 0600 0000\n00000010: 0000 0000\n", "2:1: the offset"),
-            ("00000000: 060 0000\n00000004: 0000 0000\n", "1:11: `060` is no group"),
-            ("0000000 06 00 00 00 00 0x 00 00\n", "1:24: `0x` is no group"),
+            ("00000000: 060 0000\n00000004: 0000 0000\n", "1:11: `060` is not a group"),
+            ("0000000 06 00 00 00 00 0x 00 00\n", "1:24: `0x` is not a group"),
             ("f = b'\\x06\\x00", "1:5: the literal does not end"),
             ("f = b'\\x06\\q'", "1:11: unknown escape"),
-            ("f = pack(b'\\x06')", "1:1: there is more"),
-            ("f = b'\\x06'\ng = b'\\x06'", "1:1: there is more"),
-            ("f = b'\\x06' \"x\"", "1:13: there is more"),
-            ("f = b'\\x06é'", "1:11: `é` is no byte"),
+            ("f = pack(b'\\x06')", "1:1: this text also has"),
+            ("f = b'\\x06'\ng = b'\\x06'", "1:1: this text also has"),
+            ("f = b'\\x06' \"x\"", "1:13: this text also has"),
+            ("00000000: 20000000 00000000\n", "1:1: groups of four bytes"),
+            ("f = b'\\x06é'", "1:11: `é` is not a byte"),
         ] {
             let found = error(text);
             assert!(found.contains(message), "{text}: {found}");
@@ -407,6 +437,9 @@ mod tests {
             "00000000\n",
             "2000000000000000\n",
             "0000: 0x06 0x00 0x00 0x7fff0000\n",
+            "0000000000000000 060000000000ff7f\n",
+            "# about b\"\\x20 bytes\nBPF_STMT(BPF_RET|BPF_K, SECCOMP_RET_ALLOW)\n",
+            "; b\"\\x06\nret ALLOW\n",
             "IAAAAAAAAAAVAAABOwAAAAYAAAAAAAAABgAAAAAA/38\n",
             "IAAAAAAAAAAVAAABOwAAAAYAAAAAAAAABgAAAAAA/39=\n",
             "IAAAAAAAAAAVAAABOwAA AAYAAAAAAAAABgAAAAAA/38=\n",

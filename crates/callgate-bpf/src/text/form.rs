@@ -2,7 +2,7 @@
 //! in another form in a second block are two programs.
 
 use super::clean::clean;
-use super::{dumped, gvisor, seccomp_tools, source, table};
+use super::{dumped, gvisor, seccomp_tools, several, source, table};
 use crate::diagnostic::{Diagnostic, Position, error};
 use crate::lexer::tokens;
 use crate::token::Token;
@@ -71,7 +71,10 @@ const SOURCE_WORDS: [&str; 7] = [
 /// begin anything, and a number may be any number.
 pub fn has_marks(text: &str) -> bool {
     let cleaned = clean(text);
-    if dumped::is_dumped(&cleaned.text) || table::is_firejail(&cleaned.text) {
+    if several::is_trace(text)
+        || dumped::is_dumped(&cleaned.text)
+        || table::is_firejail(&cleaned.text)
+    {
         return true;
     }
     let Ok(assembly) = tokens(&cleaned.text) else { return false };

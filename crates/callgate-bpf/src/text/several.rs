@@ -88,66 +88,93 @@ fn listings(text: &str) -> Vec<Found<'_>> {
 const CALLS: [&str; 2] =
     ["seccomp(SECCOMP_SET_MODE_FILTER, ", "prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, "];
 
-fn is_trace(text: &str) -> bool {
+pub(super) fn is_trace(text: &str) -> bool {
     text.lines().any(|line| CALLS.iter().any(|call| line.contains(call)) && line.contains("{len="))
 }
 
-/// The programs of calls that succeeded, all of one process, and warnings about those without instructions.
+/// The programs of calls that succeeded, all of one process, and a warning about those without instructions.
 fn traced(text: &str) -> Result<(Vec<Found<'_>>, Vec<Diagnostic>), Diagnostic> {
     let mut found: Vec<Found<'_>> = Vec::new();
-    let mut unknown: Vec<Position> = Vec::new();
+    let mut unknown: Option<(Position, usize)> = None;
     let mut process: Option<&str> = None;
     for (line, number) in text.lines().zip(1u32..) {
         let Some(call) = CALLS.iter().find_map(|call| line.find(call)) else { continue };
-        if !line.contains("{len=") || line.contains(") = -1 ") {
-            continue;
-        }
+        let Some((_, length)) = line.split_once("{len=") else { continue };
         let at = |offset: usize| Position {
             line: number,
             column: u32::try_from(line.get(..offset).unwrap_or(line).chars().count() + 1)
                 .unwrap_or(u32::MAX),
         };
+        match is_installed(line) {
+            Some(true) => {}
+            Some(false) => continue,
+            None => {
+                return Err(error(at(call), "the trace does not show whether this call succeeded")
+                    .help(
+                        "give the call with its result in one line: strace without -f writes it so",
+                    ));
+            }
+        }
+        // What the process did before it had children has no number. They inherit its filters.
         let who = process_of(line.get(..call).unwrap_or_default());
-        if process.is_some_and(|first| first != who) {
+        if process.is_some() && process != who {
             return Err(error(at(call), "another process installs this filter")
                 .help("give the calls of one process"));
         }
-        process = Some(who);
-        let lacks = |offset: usize, what: &str| {
-            error(at(offset), what).help("trace the program with strace -e abbrev=none")
-        };
+        process = who;
         let Some(start) = line.find("filter=[").map(|at| at + "filter=[".len()) else {
-            unknown.push(at(call));
+            unknown = Some(unknown.map_or((at(call), 1), |(first, count)| (first, count + 1)));
             continue;
         };
+        let lacks = |offset: usize, what: String| error(at(offset), what).help(ABBREVIATED);
         let rest = line.get(start..).unwrap_or_default();
-        let end = rest.find(']').ok_or_else(|| lacks(start, "the trace ends within the filter"))?;
+        let end = rest.find(']');
+        let end = end.ok_or_else(|| lacks(start, "the trace ends within the filter".to_owned()))?;
         let program = rest.get(..end).unwrap_or_default();
-        if let Some(dots) = program.find("...") {
-            return Err(lacks(start + dots, "instructions of this filter are left out"));
+        let shown = program.matches("BPF_STMT(").count() + program.matches("BPF_JUMP(").count();
+        let digits = length.find(|c: char| !c.is_ascii_digit()).unwrap_or(length.len());
+        if length.get(..digits) != Some(shown.to_string().as_str()) {
+            let whole = length.get(..digits).unwrap_or_default();
+            return Err(lacks(
+                start,
+                format!("the trace has {shown} of the {whole} instructions of this filter"),
+            ));
         }
         found.push((number, at(start).column, program));
     }
     let what = "the trace has no instructions of this filter";
-    let help = "trace the program with strace -e abbrev=none";
-    match unknown.first().filter(|_| found.is_empty()) {
-        Some(first) => Err(error(*first, what).help(help)),
-        None => {
-            let warning = |at: &Position| {
-                let message = format!("{what}, which can only deny more");
-                Diagnostic::warning(Some(*at), message).help(help)
-            };
-            Ok((found, unknown.iter().map(warning).collect()))
+    match unknown {
+        Some((first, _)) if found.is_empty() => Err(error(first, what).help(ABBREVIATED)),
+        Some((first, count)) => {
+            let more =
+                if count > 1 { format!(", and of {} more", count - 1) } else { String::new() };
+            let message = format!("{what}{more}; what is not read can only deny more");
+            Ok((found, vec![Diagnostic::warning(Some(first), message).help(ABBREVIATED)]))
         }
+        None => Ok((found, Vec::new())),
     }
 }
 
-/// The process of a line: `[pid 12] `, `12 `, or nothing.
-fn process_of(before: &str) -> &str {
-    let before = before.trim();
-    let number = before.strip_prefix("[pid").map_or(before, |rest| rest.trim_start());
-    let end = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
-    number.get(..end).unwrap_or_default()
+/// What shows all instructions.
+const ABBREVIATED: &str = "trace the program with strace -e abbrev=none";
+
+/// Whether a call has installed its filter; `None` if the line does not have its result. Without a listener, a positive result
+/// of TSYNC is a thread that could not get the filter.
+fn is_installed(line: &str) -> Option<bool> {
+    let (call, result) = line.rsplit_once(") = ")?;
+    let end = result.find(' ').unwrap_or(result.len());
+    let result: i64 = result.get(..end)?.parse().ok()?;
+    let only_zero = call.contains("FLAG_TSYNC") && !call.contains("NEW_LISTENER");
+    Some(result == 0 || result > 0 && !only_zero)
+}
+
+/// The process of a line: `[pid 12] `, or `12 ` at its start, also before a time.
+fn process_of(before: &str) -> Option<&str> {
+    let word = match before.trim_start().strip_prefix("[pid") {
+        Some(rest) => rest.split(']').next()?.trim(),
+        None => before.split_whitespace().next()?,
+    };
+    Some(word).filter(|word| word.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -187,8 +214,16 @@ mod tests {
         assert_eq!(lengths(ALLOW), [1]);
         assert_eq!(lengths(&format!("read(0, \"\", 1) = 0\n{ALLOW}{prctl}")), [1, 1]);
         assert_eq!(lengths(&format!("[pid  7] {ALLOW}7     {prctl}")), [1, 1]);
-        let failed = ALLOW.replace("= 0", "= -1 EACCES (Permission denied)");
-        assert_eq!(lengths(&format!("{failed}{ALLOW}")), [1]);
+        assert_eq!(lengths(&format!("1700000000.1 {ALLOW}1700000001.1 {prctl}")), [1, 1]);
+        assert_eq!(lengths(&format!("{ALLOW}[pid  7] {ALLOW}")), [1, 1]);
+        let sync = ALLOW.replace(", 0, {", ", SECCOMP_FILTER_FLAG_TSYNC, {");
+        for failed in
+            [ALLOW.replace("= 0", "= -1 EACCES (Permission denied)"), sync.replace("= 0", "= 4321")]
+        {
+            assert_eq!(lengths(&format!("{failed}{ALLOW}")), [1], "{failed}");
+        }
+        let listens = ALLOW.replace(", 0, {", ", SECCOMP_FILTER_FLAG_NEW_LISTENER, {");
+        assert_eq!(lengths(&format!("{sync}{}", listens.replace("= 0", "= 3"))), [1, 1]);
         let error = |text: &str| programs(text).unwrap_err().to_string();
         let other = format!("[pid 7] {ALLOW}[pid 8] {ALLOW}");
         assert!(error(&other).contains("2:9: another process"), "{}", error(&other));
@@ -200,9 +235,15 @@ mod tests {
         );
         let both = programs(&format!("{pointer}{ALLOW}")).unwrap();
         assert_eq!((both.texts.len(), both.warnings.len()), (1, 1));
-        let short = ALLOW.replace("ALLOW)", "ALLOW), ...");
-        assert!(error(&short).contains("are left out"), "{}", error(&short));
-        let cut = ALLOW.split(']').next().unwrap();
-        assert!(error(cut).contains("ends within the filter"), "{}", error(cut));
+        let many = programs(&format!("{}{ALLOW}", pointer.repeat(1000))).unwrap();
+        assert_eq!(many.warnings.len(), 1);
+        let short = ALLOW.replace("len=1", "len=3");
+        assert!(error(&short).contains("1 of the 3 instructions"), "{}", error(&short));
+        for open in ["<unfinished ...>\n", ") = ?\n"] {
+            let open = ALLOW.replace(") = 0\n", open);
+            assert!(error(&open).contains("whether this call succeeded"), "{}", error(&open));
+        }
+        let cut = ALLOW.replace(']', "");
+        assert!(error(&cut).contains("ends within the filter"), "{}", error(&cut));
     }
 }

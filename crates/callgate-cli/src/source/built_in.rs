@@ -33,6 +33,12 @@ impl BuiltInSource {
     /// The source. Prints which version it is, once.
     pub(super) fn load(&self) -> Loaded {
         let name = &self.0;
+        if Path::new(name).is_file() {
+            report::warn(
+                format!("{name} is the built-in profile, and not the file with this name"),
+                format!("write ./{name} for the file"),
+            );
+        }
         if let Some(Ok(found)) = built_in(name)
             && !found.releases.is_empty()
             && !report::is_muted()

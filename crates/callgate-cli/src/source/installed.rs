@@ -44,7 +44,7 @@ impl InstalledUnit {
 
     /// The unit of which a path names the file that systemd reads.
     pub(super) fn of_file(path: &Path) -> Option<InstalledUnit> {
-        InstalledUnit::of_file_in(Path::new("/"), path)
+        InstalledUnit::of_file_in(Path::new("/"), &std::path::absolute(path).ok()?)
     }
 
     fn of_file_in(root: &Path, path: &Path) -> Option<InstalledUnit> {
@@ -52,10 +52,13 @@ impl InstalledUnit {
         if !DIRECTORIES.iter().any(|known| root.join(known) == directory) || path.is_dir() {
             return None;
         }
-        let unit = InstalledUnit::find_in(root, path.file_name()?.to_str()?)?.ok()?;
+        let name = path.file_name()?.to_str()?;
+        let unit = InstalledUnit::find_in(root, name)?.ok()?;
+        // An instance has the file of its template.
+        let file = if path.exists() { path.to_owned() } else { directory.join(template(name)?) };
         // Another directory may have a file with this name that counts more. /lib is a link to /usr/lib on most systems.
         let same = |a: &Path, b: &Path| Some(a.canonicalize().ok()? == b.canonicalize().ok()?);
-        same(&unit.file, path)?.then_some(unit)
+        same(&unit.file, &file)?.then_some(unit)
     }
 
     fn find_in(root: &Path, name: &str) -> Option<io::Result<InstalledUnit>> {
@@ -180,6 +183,8 @@ mod tests {
         let of_file = |path: &str| InstalledUnit::of_file_in(&root, &root.join(path));
         let real = of_file("usr/lib/systemd/system/real.service").unwrap();
         assert_eq!(real.drop_ins.last(), Some(&own));
+        let instance = of_file("usr/lib/systemd/system/foo-bar@x.service").unwrap();
+        assert_eq!(instance, unit);
         put("opt/real.service");
         assert_eq!(of_file("opt/real.service"), None);
         put("run/systemd/system/real.service");

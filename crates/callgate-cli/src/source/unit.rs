@@ -168,7 +168,7 @@ fn read_files(place: &Place) -> Result<UnitFiles> {
     let found = installed(path).transpose()?;
     let is_found = found.is_some();
     if let Some(unit) = found.or_else(|| InstalledUnit::of_file(path)) {
-        let file = if is_found { unit.file } else { path.clone() };
+        let file = if path.exists() { path.clone() } else { unit.file };
         let mut texts = vec![read_text(&Place::File(file))?];
         add_drop_ins(&unit.drop_ins, None, &mut texts)?;
         return Ok(UnitFiles { texts, is_installed: true, is_found });

@@ -200,6 +200,7 @@ mod tests {
         assert_eq!(resolved("docker-default@20.10.21"), "docker-default@20.10.18");
         assert_eq!(resolved("docker-default@20.10.22"), "docker-default@20.10.22");
         assert_eq!(resolved("docker-default@v28.5"), "docker-default@28.2.0");
+        assert_eq!(resolved("docker-default@26"), "docker-default@25.0.3");
         assert_eq!(resolved("docker-default@0.1.0"), "docker-default@28.2.0");
         assert_eq!(resolved("docker-default@0.2.2"), "docker-default@29.4.2");
         assert_eq!(resolved("docker-default@0.2"), "docker-default@29.4.3");
@@ -213,6 +214,10 @@ mod tests {
         assert!(message.contains("version 1.13.1 is not known"), "{message}");
         assert!(help.starts_with("known are Docker Engine 19.03.0 to 29."), "{help}");
         assert!(help.contains(", moby/profiles 0.1.0 to 0.2."), "{help}");
+        for never in ["21.0.5", "22", "20.10.99", "19.03.99", "0.1.5"] {
+            let (message, _) = refused(&format!("docker-default@{never}"));
+            assert!(message.contains("is not known"), "{message}");
+        }
         assert!(refused("docker-default@99.0.0").0.contains("99.0.0 is not known"));
         assert!(refused("docker-default@0.99").0.contains("0.99 is not known"));
         assert!(refused("docker-default@latest").0.contains("\"latest\" is not a version"));

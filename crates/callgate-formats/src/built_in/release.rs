@@ -31,6 +31,13 @@ impl Release {
         self.parts.len() == PARTS
     }
 
+    /// The first release that begins with these numbers.
+    pub(super) fn lowest(&self) -> Release {
+        let mut parts = self.parts.clone();
+        parts.resize(PARTS, 0);
+        Release { parts, text: self.text.clone() }
+    }
+
     /// Whether it begins with these numbers.
     pub(super) fn starts_with(&self, beginning: &Release) -> bool {
         self.parts.starts_with(&beginning.parts)

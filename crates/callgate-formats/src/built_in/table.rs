@@ -207,12 +207,13 @@ impl<'t> Table<'t> {
     /// The version that a release has; of the beginning of a number, the last release with it.
     pub(super) fn find(&self, release: &Release) -> Option<&Version> {
         let series = self.series.iter().find(|series| series.has(release))?;
-        let spans = self
-            .versions
-            .iter()
-            .flat_map(|version| version.spans.iter().map(move |(first, _)| (first, version)));
-        let before = spans.filter(|(first, _)| series.has(first) && *first <= release);
-        before.max_by_key(|(first, _)| *first).map(|(_, version)| version)
+        let lowest = release.lowest();
+        let spans = self.versions.iter().flat_map(|version| {
+            version.spans.iter().map(move |(first, last)| (first, last, version))
+        });
+        let with = spans
+            .filter(|(first, last, _)| series.has(first) && *first <= release && lowest <= **last);
+        with.max_by_key(|(first, ..)| *first).map(|(.., version)| version)
     }
 
     /// The releases that have a version: `Docker Engine 28.2.0 to 29.4.1`, `moby/profiles 0.1.0`.

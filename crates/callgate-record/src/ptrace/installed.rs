@@ -35,8 +35,8 @@ pub struct CaughtFilter {
     pub name: String,
     /// The ABI of the call.
     pub arch: Arch,
-    /// The program; `None` for the strict mode, which allows `read`, `write`, `_exit` and `sigreturn`.
-    pub program: Option<Program>,
+    /// The program.
+    pub program: Program,
     /// The flags that Callgate knows.
     pub flags: FilterFlags,
     /// Whether the process got a listener.
@@ -49,8 +49,10 @@ pub(crate) struct Installed {
     pub(crate) filters: Vec<CaughtFilter>,
     /// How many were not kept.
     pub(crate) more: usize,
-    /// How many programs the tracee's memory did not have.
+    /// How many programs could not be read.
     pub(crate) unread: usize,
+    /// Whether a process asked for the strict mode, which the kernel does not combine with a filter.
+    pub(crate) asks_for_strict: bool,
     /// When the processes are ended.
     pub(super) deadline: Option<Instant>,
     /// Whether the time was over.
@@ -75,15 +77,13 @@ impl Installed {
     pub(super) fn enter(&mut self, thread: pid_t, syscall: &Syscall) {
         let Some(id) = SyscallId::of(syscall.arch, syscall.nr) else { return };
         let Some(call) = Call::of(id, &syscall.args) else { return };
-        let program = match call.program {
-            Some(address) => match read_program(thread, id.arch, address) {
-                Some(program) => Some(program),
-                None => {
-                    self.calls.insert(thread, None);
-                    return;
-                }
-            },
-            None => None,
+        let Some(address) = call.program else {
+            self.asks_for_strict = true;
+            return;
+        };
+        let Some(program) = read_program(thread, id.arch, address) else {
+            self.calls.insert(thread, None);
+            return;
         };
         // Fails if the thread was killed.
         let Ok(status) = ThreadStatus::of(thread as u32) else { return };
@@ -216,11 +216,12 @@ mod tests {
 
     #[test]
     fn results_of_tsync_may_name_a_thread() {
+        let program: Program = report(Arch::native().unwrap()).unwrap().into();
         let call = |flags, has_listener| CaughtFilter {
             process: 1,
             name: String::new(),
             arch: Arch::X86_64,
-            program: None,
+            program: program.clone(),
             flags,
             has_listener,
         };

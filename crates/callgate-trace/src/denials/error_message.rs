@@ -62,16 +62,58 @@ const SENTENCES: [Sentence; 14] = [
 
 /// What programs say in any place of a message, and the syscall that failed: those that use io_uring, Chromium (`sandbox.c`), crun
 /// (`linux.c`), podman (`rootless_linux.c`).
-const PHRASES: [(&str, &str); 8] = [
+const PHRASES: [(&str, &str); 7] = [
     ("create io_uring", "io_uring_setup"),
     ("init linux io_uring", "io_uring_setup"),
     ("initializing io_uring", "io_uring_setup"),
     ("initialize io_uring", "io_uring_setup"),
     ("Failed to move to new namespace", "clone"),
-    ("cannot clone", "clone"),
-    ("create keyring", "keyctl"),
+    ("create keyring `", "keyctl"),
     ("create NETLINK socket", "socket"),
 ];
+
+/// Functions of C libraries with the name of a syscall that make another one, and which syscall to ask about.
+const WRAPPERS: [(&str, &str); 16] = [
+    ("open", "open in the C library makes openat: callgate why SOURCE openat tells"),
+    (
+        "creat",
+        "creat in the C library makes openat on most architectures: callgate why SOURCE openat tells",
+    ),
+    ("fork", "fork in the C library makes clone: callgate why SOURCE clone tells"),
+    ("vfork", "vfork in the C library makes vfork or clone: callgate why SOURCE clone tells"),
+    (
+        "stat",
+        "stat in the C library makes newfstatat or statx: callgate why SOURCE newfstatat tells",
+    ),
+    (
+        "lstat",
+        "lstat in the C library makes newfstatat or statx: callgate why SOURCE newfstatat tells",
+    ),
+    (
+        "fstat",
+        "fstat in the C library makes newfstatat or fstat: callgate why SOURCE newfstatat tells",
+    ),
+    (
+        "getrlimit",
+        "getrlimit in the C library makes prlimit64: callgate why SOURCE prlimit64 tells",
+    ),
+    (
+        "setrlimit",
+        "setrlimit in the C library makes prlimit64: callgate why SOURCE prlimit64 tells",
+    ),
+    ("send", "send in the C library makes sendto: callgate why SOURCE sendto tells"),
+    ("recv", "recv in the C library makes recvfrom: callgate why SOURCE recvfrom tells"),
+    ("waitpid", "waitpid in the C library makes wait4: callgate why SOURCE wait4 tells"),
+    ("nice", "nice in the C library makes setpriority: callgate why SOURCE setpriority tells"),
+    ("eventfd", "eventfd in the C library makes eventfd2: callgate why SOURCE eventfd2 tells"),
+    ("signalfd", "signalfd in the C library makes signalfd4: callgate why SOURCE signalfd4 tells"),
+    ("pipe", "pipe in the C library makes pipe2 or pipe: callgate why SOURCE pipe2 tells"),
+];
+
+/// Which syscall to ask about instead of a function that has the name of another one.
+fn wrapped(function: &str) -> Option<&'static str> {
+    WRAPPERS.iter().find(|(name, _)| *name == function).map(|(_, why)| *why)
+}
 
 /// Functions of C libraries that make one of several syscalls.
 const SEVERAL: [(&str, &str); 3] = [
@@ -106,17 +148,25 @@ pub(super) fn message(line: &str, is_given: bool) -> Option<Message<'_>> {
     }
     let program = parts.first().copied().filter(|first| is_word(first));
     let is_named = |program: &&str| !["warning", "error", "Error", "fatal"].contains(program);
-    if program.is_none() && !is_given && parts.len() > 1 {
+    if program.is_none() && !is_given {
         return None;
     }
     if let Some(found) = program.and_then(|program| of_program(program, line)) {
         let errno = found.errno.unwrap_or(errno);
         return Some(Message { syscall: found.syscall, errno, program: program.filter(is_named) });
     }
-    if let Some((_, syscall)) = PHRASES.iter().find(|(words, _)| line.contains(words)) {
+    // They may be in any place of a message, so they are for what somebody gives as one.
+    let is_said = |words: &str| is_given && line.contains(words);
+    if parts.last() == Some(&"cannot clone") {
+        return Some(Message { syscall: "clone", errno, program: program.filter(is_named) });
+    }
+    if let Some((_, syscall)) = PHRASES.iter().find(|(words, _)| is_said(words)) {
         return Some(Message { syscall, errno, program: program.filter(is_named) });
     }
     let syscall = parts.pop().and_then(|part| named(part).or_else(|| among(part)))?;
+    if wrapped(syscall).is_some() {
+        return None;
+    }
     Some(Message {
         syscall,
         errno,
@@ -126,7 +176,10 @@ pub(super) fn message(line: &str, is_given: bool) -> Option<Message<'_>> {
 
 /// Why a line with the text of an error that filters return names no syscall; `None` for other lines.
 pub(super) fn unnamed(line: &str) -> Option<&'static str> {
-    split(line)?;
+    let (before, _) = split(line)?;
+    if let Some(why) = before.rsplit(": ").next().and_then(named).and_then(wrapped) {
+        return Some(why);
+    }
     let known = SEVERAL.iter().find(|(words, _)| line.contains(words)).map(|(_, why)| *why);
     let unknown = "the error is one that filters return, but the line does not name the syscall";
     Some(known.unwrap_or(unknown))
@@ -372,6 +425,12 @@ mod tests {
             "mount: /mnt: special device x does not exist.",
             "unshare failed: No such file or directory",
             "we should mount it: Operation not permitted",
+            "open: Operation not permitted",
+            "fork: Operation not permitted",
+            "sudo: setrlimit(RLIMIT_CORE): Operation not permitted",
+            "send: Operation not permitted",
+            "git: cannot clone x: Permission denied",
+            "gnome-keyring-daemon: failed to create keyring file: Permission denied",
             "user@host: Permission denied (publickey,password).",
         ] {
             assert_eq!(message(line, true), None, "{line}");
@@ -379,6 +438,9 @@ mod tests {
         // A log has what others chose.
         let log = "Jan 02 10:00:00 host sshd[7]: user x: note: mount: Operation not permitted";
         assert_eq!(message(log, false), None);
+        let request = "GET /failed/clone3 HTTP/1.1 Operation not permitted";
+        assert_eq!(message(request, false), None);
+        assert!(unnamed("open: Operation not permitted").is_some_and(|why| why.contains("openat")));
         assert!(unnamed("./run: Permission denied").is_some());
         assert!(unnamed("x: No such file").is_none());
         let thread = unnamed("runtime/cgo: pthread_create failed: Operation not permitted");

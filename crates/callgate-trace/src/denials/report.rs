@@ -160,7 +160,9 @@ fn siginfo(line: &str) -> Option<Found> {
 /// `si_syscall=__NR_mount` without the architecture, as people copy it.
 fn siginfo_alone(line: &str, arch: Arch) -> Option<Found> {
     let (_, rest) = line.split_once("si_syscall=__NR_")?;
-    let is_alone = !line.contains("si_arch");
+    // The rest of a line that was wrapped may be missing.
+    let is_cut = line.contains("{si_signo") && !line.contains('}');
+    let is_alone = !line.contains("si_arch") && !is_cut;
     word(rest).filter(|_| is_alone).map(|name| of_arch(name, arch))
 }
 

@@ -73,8 +73,17 @@ fn gadget(line: &str, arch: Arch) -> Option<Parsed<'static>> {
         NodeKind::Number(digits) => u32::try_from(integer(digits)?).ok(),
         _ => None,
     };
+    // Other logs have these two keys as well.
+    if !["comm", "proc", "pid", "mountnsid", "mntns"].iter().any(|key| event.get(key).is_some()) {
+        return None;
+    }
     let raw = event.get("syscall_raw").and_then(number);
-    let Some(nr) = raw.or_else(|| arch.number(name)) else {
+    let named = arch.number(name);
+    if raw.is_some() && named.is_some() && raw != named {
+        let why = "its number and its name are of different architectures; give --arch";
+        return Some(Parsed::Unread(why.to_owned()));
+    }
+    let Some(nr) = raw.or(named) else {
         return Some(Parsed::Unread(format!("{arch} has no syscall \"{}\"", shorten(name))));
     };
     let syscall = SyscallId::new(arch, nr);
@@ -155,6 +164,8 @@ mod tests {
         for line in [
             "{\"code\":\"ENOENT\",\"syscall\":\"open\",\"path\":\"/x\"}",
             "{\"code\":200,\"syscall\":\"open\"}",
+            "{\"level\":\"error\",\"code\":\"trap\",\"syscall\":\"open\",\"msg\":\"trap door\"}",
+            "{\"msg\":\"stat\",\"code\":\"log\",\"syscall\":\"open\"}",
             "[   1:   1] app X hello(0x7f) = 0 errno=1 (operation not permitted)",
             "SANDBOX VIOLATION : PID: 7, PROG: 'app' : something else",
         ] {

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Write;
+use std::path::Path;
 use std::time::Duration;
 
 use callgate_linux::{Command, kernel_insns};
@@ -26,39 +27,46 @@ pub(super) fn run(args: &DumpArgs, words: &[OsString]) -> Result<u8> {
     for note in &caught.notes {
         report::warn(note.to_string(), "run callgate as root");
     }
-    let shown: Vec<ShownProgram> = caught.filters.iter().enumerate().filter_map(of).collect();
-    if let Some(directory) = &args.output {
-        write_all(directory, args.emit.unwrap_or(Emit::Bpf), &shown)?;
-    }
+    let shown: Vec<ShownProgram> = caught.filters.iter().enumerate().map(of).collect();
+    let emit = args.emit.unwrap_or(Emit::Bpf);
+    let directory = args.output.as_deref();
+    let written = directory.map_or(Ok(()), |directory| write_all(directory, emit, &shown));
     report::note(&match args.format {
         Format::Json => json(&caught, &shown),
-        Format::Text => text(&caught, &shown, args, &printable(&words_of(words)).to_string()),
+        Format::Text => {
+            let directory = directory.filter(|_| written.is_ok());
+            text(&caught, &shown, args, directory, &printable(&words_of(words)).to_string())
+        }
     });
-    Ok(0)
+    // The command ran, so its filters are shown also if they cannot be written.
+    written.map(|()| 0)
 }
 
 fn words_of(words: &[OsString]) -> String {
     words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// `None` for the strict mode, which is no program.
-fn of((index, caught): (usize, &CaughtFilter)) -> Option<ShownProgram> {
-    let program = caught.program.clone()?;
+fn of((index, caught): (usize, &CaughtFilter)) -> ShownProgram {
+    let program = caught.program.clone();
     let arches = arches_in(&program, NATIVE_ENDIAN);
-    Some(ShownProgram { index: Some(index), program, arches, flags: Some(caught.flags) })
+    ShownProgram { index: Some(index), program, arches, flags: Some(caught.flags) }
 }
 
-fn text(caught: &Caught, shown: &[ShownProgram], args: &DumpArgs, name: &str) -> String {
+/// `directory`: where the programs were written.
+fn text(
+    caught: &Caught,
+    shown: &[ShownProgram],
+    args: &DumpArgs,
+    directory: Option<&Path>,
+    name: &str,
+) -> String {
     let count = number_of_filters(caught.filters.len());
     let mut text = format!("{HEADING}{name}{HEADING:#} installed {count}\n");
     if !caught.filters.is_empty() {
         let _ = writeln!(text, "  filter  instructions   as eBPF  process");
     }
     for (index, filter) in caught.filters.iter().enumerate() {
-        let [insns, kernel] = match &filter.program {
-            Some(program) => [program.len(), kernel_insns(program)].map(|count| count.to_string()),
-            None => ["strict", "-"].map(str::to_owned),
-        };
+        let (insns, kernel) = (filter.program.len(), kernel_insns(&filter.program));
         let process = format!("{} ({})", filter.process, printable(&filter.name));
         let remarks: String = remarks(filter).iter().map(|remark| format!(", {remark}")).collect();
         let _ = writeln!(text, "  {index:<6}{insns:>14}{kernel:>10}  {process}{remarks}");
@@ -71,7 +79,12 @@ fn text(caught: &Caught, shown: &[ShownProgram], args: &DumpArgs, name: &str) ->
     }
     if caught.unread > 0 {
         let them = number_of_filters(caught.unread);
-        line(format!("{them} could not be read from the memory of the process"));
+        line(format!("{them} could not be read"));
+    }
+    if caught.asks_for_strict {
+        let filter =
+            "the command asked for the strict mode, which it gets only without callgate's filter";
+        line(filter.to_owned());
     }
     if caught.was_ended {
         line(format!(
@@ -83,7 +96,7 @@ fn text(caught: &Caught, shown: &[ShownProgram], args: &DumpArgs, name: &str) ->
     } else if exit_status(caught.status) != 0 {
         line(format!("the exit status of the command is {}", exit_status(caught.status)));
     }
-    match (&args.output, shown.first()) {
+    match (directory, shown.first()) {
         (_, None) => {}
         (Some(directory), Some(first)) => {
             let file = directory.join(format!(
@@ -93,7 +106,8 @@ fn text(caught: &Caught, shown: &[ShownProgram], args: &DumpArgs, name: &str) ->
             ));
             line(format!("next: callgate explain {}", file.display()));
         }
-        (None, Some(_)) => line("-o DIR writes them to files".to_owned()),
+        (None, Some(_)) if args.output.is_none() => line("-o DIR writes them to files".to_owned()),
+        (None, Some(_)) => {}
     }
     if let Some(dialect) = args.dialect {
         for shown in shown {
@@ -133,6 +147,7 @@ fn json(caught: &Caught, shown: &[ShownProgram]) -> String {
         ("filters", Json::array(caught.filters.iter().enumerate().map(filter))),
         ("more", caught.more.into()),
         ("unread", caught.unread.into()),
+        ("asks_for_strict", caught.asks_for_strict.into()),
         ("status", exit_status(caught.status).into()),
         ("ended", caught.was_ended.into()),
     ]);

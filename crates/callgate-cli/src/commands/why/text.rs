@@ -137,12 +137,14 @@ pub(super) fn advice(advice: &Advice) -> String {
     let mut text = String::new();
     if let Some(why) = &advice.on_purpose {
         wrap(&mut text, why, 0, 2);
-        wrap(
-            &mut text,
-            "for a program without a fallback, --patch FILE writes the change that allows it",
-            0,
-            2,
-        );
+        let patch =
+            "for a program without a fallback, --patch FILE writes the change that allows it";
+        match &advice.change {
+            Ok(_) => wrap(&mut text, patch, 0, 2),
+            Err(by_hand) => {
+                wrap(&mut text, &format!("for a program without a fallback: {by_hand}"), 0, 2)
+            }
+        }
         return text;
     }
     let allowed = advice.change.as_ref().ok().map(|change| &change.allowed);

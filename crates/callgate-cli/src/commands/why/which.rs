@@ -10,7 +10,7 @@ use callgate_trace::recording::SyscallId;
 
 use super::args::WhyArgs;
 use super::log::{Usual, given_arch, usual_of};
-use crate::options::{Format, SourceOptions};
+use crate::options::{Format, SourceOptions, native_arch};
 use crate::output::{self, wrap};
 use crate::report::{Failure, Result};
 
@@ -70,7 +70,7 @@ pub(super) fn run(args: &WhyArgs, word: Word, reading: &SourceOptions) -> Result
         return Err(Failure::new("a patch needs the filter")
             .help("give a SOURCE before the syscall, or omit --patch"));
     }
-    let first = given_arch(reading).unwrap_or(Arch::X86_64);
+    let first = given_arch(reading).map_or_else(native_arch, Ok)?;
     let places = word.places(first);
     let Some((name, nr, arches)) = places.first() else {
         let what = match word {
@@ -126,7 +126,7 @@ fn text(
     if let Some(danger) = danger(name) {
         say(&format!("dangerous: {}", danger.reason));
     }
-    usual.map(Usual::sentences).iter().flatten().for_each(|line| say(line));
+    usual.map(|usual| usual.sentences(None)).iter().flatten().for_each(|line| say(line));
     text.push('\n');
     let next = format!(
         "for the verdict of a filter: callgate why SOURCE {name}, where SOURCE is a profile, a unit (NAME.service), docker-default or pid:N"

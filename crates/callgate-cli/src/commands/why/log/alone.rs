@@ -119,13 +119,15 @@ impl Failures {
                 text.push_str("    ");
                 wrap(text, line, 4, 6);
             };
-            usual.sentences().iter().for_each(|line| say(line));
+            usual.sentences(Some(verdict)).iter().for_each(|line| say(line));
             match usual.container {
                 InContainer::Denies(_, other) if other != verdict => {
-                    say(&format!("its error is another one: {other}"));
+                    say(&format!(
+                        "docker-default returns {other} instead; an older version, or an older libseccomp, may return {verdict}"
+                    ));
                 }
                 InContainer::Allows => {
-                    say("an older version of this profile, or an older libseccomp, may deny it");
+                    say("an older version of a profile, or an older libseccomp, may deny it");
                 }
                 _ => {}
             }
@@ -168,7 +170,7 @@ fn denial(text: &mut String, denial: &Denial, usual: Option<&Usual>) {
     say(&format!(
         "denied by a seccomp filter of {who}, or of the service manager or container runtime that started it{end}"
     ));
-    for sentence in usual.map(Usual::sentences).iter().flatten() {
+    for sentence in usual.map(|usual| usual.sentences(None)).iter().flatten() {
         text.push_str("    ");
         wrap(text, sentence, 4, 6);
     }

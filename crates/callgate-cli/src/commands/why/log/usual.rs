@@ -164,7 +164,7 @@ fn sets(name: &str) -> Vec<&'static str> {
 
 impl Usual {
     /// What the default profiles of engines do, those that do the same together.
-    fn of_engines(&self) -> String {
+    fn of_engines(&self, on_purpose: Option<&str>) -> String {
         let mut groups: Vec<(InContainer, Vec<&str>)> = Vec::new();
         for (name, does) in &self.engines {
             match groups.iter_mut().find(|(other, _)| other.is_like(does)) {
@@ -191,7 +191,7 @@ impl Usual {
                         if s.is_empty() { "deny" } else { "denies" }
                     )
                 }
-                InContainer::Denies(_, verdict) if self.on_purpose.is_some() => {
+                InContainer::Denies(_, verdict) if on_purpose.is_some() => {
                     format!("{who} answer{s} with {verdict}")
                 }
                 InContainer::Denies(caps, _) => {
@@ -211,13 +211,15 @@ impl Usual {
         groups.iter().map(part).collect::<Vec<_>>().join("; ")
     }
 
-    /// Sentences for people.
-    pub(in super::super) fn sentences(&self) -> Vec<String> {
-        let container = match (self.is_signal, &self.on_purpose) {
-            (true, _) => format!("{SIGNAL}; {NOT_CONTAINERS}"),
-            (false, on_purpose) => {
-                let why = on_purpose.iter().map(|why| format!("; {why}")).collect::<String>();
-                format!("{}{why}", self.of_engines())
+    /// Sentences for people. `failed`: with what the syscall failed, if that is known.
+    pub(in super::super) fn sentences(&self, failed: Option<Verdict>) -> Vec<String> {
+        let is_answer = |failed: Verdict| matches!(self.container, InContainer::Denies(_, own) if own == failed);
+        let on_purpose = self.on_purpose.as_deref().filter(|_| failed.is_none_or(is_answer));
+        let container = match self.is_signal {
+            true => format!("{SIGNAL}; {NOT_CONTAINERS}"),
+            false => {
+                let why = on_purpose.map(|why| format!("; {why}")).unwrap_or_default();
+                format!("{}{why}", self.of_engines(on_purpose))
             }
         };
         let unit = match (self.is_of_services, self.sets.first()) {
