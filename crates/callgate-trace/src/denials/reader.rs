@@ -420,7 +420,7 @@ const OF_SNAPPY: &str = "Log: auid=";
 
 /// A record as snappy-debug prints it: `Log: auid=… arch=c000003e 165(mount) compat=0 …`, with the key of the syscall.
 fn record_of_snappy(text: &str) -> Option<String> {
-    let (before, rest) = text.split_once(" arch=").filter(|_| text.contains(OF_SNAPPY))?;
+    let (before, rest) = text.contains(OF_SNAPPY).then(|| text.split_once(" arch="))??;
     let (arch, rest) = rest.split_once(' ')?;
     let (syscall, rest) = rest.split_once(' ')?;
     let (number, name) = syscall.split_once('(')?;
@@ -524,12 +524,14 @@ impl Wrapped {
         const TYPES: [&str; 4] = ["type=SECCOMP ", "type=1326 ", "SECCOMP auid=", "UNKNOWN[1326] "];
         // With its end, without which a line is taken for a truncated one.
         let line = unquoted(line);
-        let is_wrapped = TYPES.iter().any(|name| line.contains(name))
-            && !line.contains(" code=")
+        // Almost every record has its last field.
+        let is_wrapped = !line.contains(" code=")
+            && TYPES.iter().any(|name| line.contains(name))
             && !line.starts_with('{')
             && line.len() <= MAX_BYTES;
-        let text = line.to_owned();
-        is_wrapped.then_some(Wrapped { first: number, text, lines: 1, is_record: true })
+        let wrapped =
+            || Wrapped { first: number, text: line.to_owned(), lines: 1, is_record: true };
+        is_wrapped.then(wrapped)
     }
 
     /// Whether a line does not belong to the report before it.
