@@ -59,7 +59,7 @@ pub(crate) fn is_built_in(word: &OsStr) -> bool {
     word.to_str().is_some_and(|name| built_in(name).is_some())
 }
 
-/// Advice about a name that is no file: what it means, or the source with a similar name, which may be one of `others`.
+/// Advice if no file has this name: what it means, or the source with a similar name, which may be one of `others`.
 pub(super) fn advice<'n>(name: &'n str, others: impl Iterator<Item = &'n str>) -> Option<String> {
     if let Some(advice) = meant(name) {
         return Some(advice);

@@ -1,4 +1,4 @@
-//! What a name means that is no file and no source.
+//! What people mean by a name if neither a file nor a source has it.
 
 /// Advice about the name of a runtime, platform or program that is given as a source.
 ///

@@ -2,8 +2,8 @@
 //! permitted`, `perf_event_open: Permission denied`.
 //!
 //! The syscall is the word directly before the text of the error, as `perror(3)` prints it, or that of a sentence of a
-//! well-known program whose source says which syscall failed ([`SENTENCES`]). A message that names no syscall is no answer:
-//! `./run: Permission denied` may be about any.
+//! well-known program whose source says which syscall failed ([`SENTENCES`]). Other messages are not read:
+//! `./run: Permission denied` may be about any syscall.
 //!
 //! Such an error may have other reasons than a filter, so it counts like a failed syscall of strace.
 //!
@@ -264,8 +264,8 @@ fn named(words: &str) -> Option<&'static str> {
     known_name(name_in_constant(name).unwrap_or(name))
 }
 
-/// The syscall in words that say that it failed: `perf_event_open for TID 7 failed`. Only names that are no other words count, and
-/// only one.
+/// The syscall in words that say that it failed: `perf_event_open for TID 7 failed`. Only names with `_` or a digit at the end
+/// count, because others are also words, and only if there is one.
 fn among(words: &str) -> Option<&'static str> {
     if !words.contains("failed") && !words.contains("ailed to ") {
         return None;

@@ -3,8 +3,7 @@
 mod args;
 mod caught;
 mod process;
-mod run;
 mod shown;
 
 pub(crate) use args::DumpArgs;
-pub(crate) use run::run;
+pub(crate) use process::run;

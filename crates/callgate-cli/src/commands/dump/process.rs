@@ -1,4 +1,4 @@
-//! `callgate dump PID`: the filters of a running process.
+//! `callgate dump PID`: the filters of a running process, if one is given.
 
 use std::fmt::Write;
 
@@ -6,6 +6,7 @@ use callgate::compile::Options;
 use callgate_linux::{Dump, MAX_INSNS_PER_THREAD, budget_used, kernel_insns};
 
 use super::args::DumpArgs;
+use super::caught;
 use super::shown::{HEADING, ShownProgram, heading, number_of_filters, write_all};
 use crate::emit::Emit;
 use crate::options::{Format, PROMPT, SourceOptions};
@@ -15,7 +16,8 @@ use crate::source;
 use crate::text::printable;
 use callgate_requests::json::Json;
 
-pub(super) fn run(args: &DumpArgs, pid: u32) -> Result<u8> {
+pub(crate) fn run(args: &DumpArgs) -> Result<u8> {
+    let Some(pid) = args.pid else { return caught::run(args, &args.command) };
     let name = format!("pid:{pid}");
     let dump = source::dump(pid, &name)?;
     let mut shown: Vec<ShownProgram> =
