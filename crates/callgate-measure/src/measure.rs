@@ -14,7 +14,7 @@ use callgate_bpf::random::Rng;
 
 use crate::body::Body;
 use crate::interrupt;
-use crate::stats::{self, Interval, Summary};
+use crate::stats::{self, Interval, STATE_OF_TIME, Summary};
 use crate::subject::{Subject, Treatment};
 use crate::worker::{self, Batches, MeasureError};
 
@@ -244,6 +244,13 @@ impl Samples {
     }
 
     fn weighted_overhead(&self, subject: usize, weights: &[f64]) -> Option<Interval> {
+        let time = stats::median(&self.means(weights, |body| self.values(0, body)))?;
+        let in_rounds = self.weighted_in_rounds(subject, weights)?;
+        Some(if subject == 0 { in_rounds } else { in_rounds.in_any_state(time) })
+    }
+
+    /// As [`Samples::weighted_overhead`], with the interval that the rounds show.
+    fn weighted_in_rounds(&self, subject: usize, weights: &[f64]) -> Option<Interval> {
         let overheads = self.means(weights, |body| self.overheads(subject, body));
         Interval::of(&overheads, seed(subject, weights.len()))
     }
@@ -285,13 +292,17 @@ impl Samples {
         let (before, after) = (over_base(before), over_base(after));
         let differences: Vec<f64> =
             before.iter().zip(&after).map(|(before, after)| before - after).collect();
-        let (overhead, saved) = (Interval::of(&before, seed)?, Interval::of(&differences, seed)?);
+        let time = stats::median(&mean(base))?;
+        let overhead = Interval::of(&before, seed)?.in_any_state(time);
+        let saved = Interval::of(&differences, seed)?.in_any_state(time);
         let noise = self.weighted_noise(weights)?;
         if overhead.low <= 0.0 || !overhead.is_resolved(noise) || !saved.is_resolved(noise) {
             return None;
         }
         let changes = before.iter().zip(&after).map(|(before, after)| after / before - 1.0);
-        Interval::of(&changes.collect::<Vec<f64>>(), seed)
+        let change = Interval::of(&changes.collect::<Vec<f64>>(), seed)?;
+        // What another state adds to both overheads, by the same share, does not change their ratio.
+        Some(change.with_error(STATE_OF_TIME * time / overhead.median))
     }
 
     /// The times of all batches.
@@ -333,8 +344,15 @@ impl Samples {
         rounds.into_iter().flatten().filter_map(|batches| stats::median(batches)).collect()
     }
 
-    /// The difference of a subject from another one in the same round.
+    /// The difference of a subject from another one in the same round, [in any state](Interval::in_any_state) of the machine.
     pub fn difference(&self, subject: usize, base: usize, body: usize) -> Option<Interval> {
+        let time = stats::median(&self.values(base, body))?;
+        let in_rounds = self.in_rounds(subject, base, body)?;
+        Some(if subject == base { in_rounds } else { in_rounds.in_any_state(time) })
+    }
+
+    /// The same with the interval that the rounds show.
+    fn in_rounds(&self, subject: usize, base: usize, body: usize) -> Option<Interval> {
         Interval::of(&self.differences(subject, base, body), seed(subject, body))
     }
 
@@ -359,8 +377,8 @@ impl Samples {
         means
     }
 
-    /// Whether the overheads of all subjects have this relative precision: the overhead of the mean, or of each body if there
-    /// is no mean.
+    /// Whether the rounds show the overheads of all subjects with this relative precision: the overhead of the mean, or of each
+    /// body if there is no mean. More rounds cannot show more than that.
     fn is_precise(&self, mean: Option<&Mean>, precision: f64) -> bool {
         let is_known = |noise: Option<Interval>,
                         denied: &dyn Fn(usize) -> bool,
@@ -376,16 +394,18 @@ impl Samples {
         precision > 0.0
             && match mean {
                 Some(Mean { weights, .. }) => {
-                    is_known(self.weighted_noise(weights), &|_| false, &|subject| {
-                        self.weighted_overhead(subject, weights)
+                    let last = self.times.len().saturating_sub(1);
+                    is_known(self.weighted_in_rounds(last, weights), &|_| false, &|subject| {
+                        self.weighted_in_rounds(subject, weights)
                     })
                 }
                 None => (0..bodies).all(|body| {
                     let denied = |subject: usize| {
                         self.denied.get(subject).and_then(|bodies| bodies.get(body)) == Some(&true)
                     };
-                    is_known(self.noise(body), &denied, &|subject| {
-                        self.difference(subject, 0, body)
+                    let last = self.times.len().saturating_sub(1);
+                    is_known(self.in_rounds(last, 0, body), &denied, &|subject| {
+                        self.in_rounds(subject, 0, body)
                     })
                 }),
             }

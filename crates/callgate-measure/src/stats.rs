@@ -28,6 +28,14 @@ pub const RESOLUTION: f64 = 0.5;
 const ROUGH_SHARE: f64 = 0.1;
 const ROUGH_NANOSECONDS: f64 = 3.0;
 
+/// What rounds do not show: a machine is in one state for seconds, and in another one an hour later, because of its clock and
+/// of what others do with the same cores and caches. A difference of times is then another one by this share of itself, and by
+/// [a share](STATE_OF_TIME) of the time from which it is a difference. `cargo lab truth` measures both: with them, most
+/// intervals of five seconds contain what is measured in an hour.
+pub const STATE: f64 = 0.05;
+/// The share of the time from which it is a difference, see [`STATE`].
+pub const STATE_OF_TIME: f64 = 0.025;
+
 /// The number of bootstrap resamples.
 const RESAMPLES: usize = 1000;
 
@@ -93,6 +101,20 @@ impl Interval {
         Interval { low: self.median - below, high: self.median + above, ..self }
     }
 
+    /// The interval of a difference of times if the machine may be in another state; `time` is that from which it is a
+    /// difference.
+    #[must_use]
+    pub fn in_any_state(self, time: f64) -> Interval {
+        self.with_error(of_state(self.median, time))
+    }
+
+    /// As [`Interval::with_error_of`], for an error of this much to both sides.
+    #[must_use]
+    pub fn with_error(self, by: f64) -> Interval {
+        let Interval { median, .. } = self;
+        self.with_error_of(Interval { median, low: median - by, high: median + by })
+    }
+
     /// The interval if the figure may be larger or smaller by this much for a reason that samples do not show.
     #[must_use]
     pub fn widened(self, by: f64) -> Interval {
@@ -155,6 +177,11 @@ impl Interval {
     pub fn excess(&self, share: f64, noise: Interval) -> f64 {
         self.width().max(noise.median.abs()) / self.tolerance(share)
     }
+}
+
+/// How much a difference of times is another one in another state of the machine.
+fn of_state(difference: f64, time: f64) -> f64 {
+    (STATE * difference).hypot(STATE_OF_TIME * time)
 }
 
 /// The interval of the median from the order of the samples, or from their deviation if they are too few.

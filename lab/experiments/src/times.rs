@@ -8,10 +8,11 @@
 //!   times. So the figures of a table agree with each other: dividing or subtracting printed figures gives the other printed
 //!   ones, up to their rounding.
 //! - The interval of a figure is the 95 % confidence interval of the same function of the times of each round
-//!   ([`Interval::of`]), extended to the figure where it is outside. After one round it is not known.
+//!   ([`Interval::of`]), extended to the figure where it is outside, and by what another [state](STATE) of the machine would
+//!   change. After one round it is not known.
 
 use callgate_measure::Samples;
-use callgate_measure::stats::{self, Interval};
+use callgate_measure::stats::{self, Interval, STATE, STATE_OF_TIME};
 
 /// The times of several subjects for one body.
 #[derive(Clone, Debug)]
@@ -73,11 +74,24 @@ impl Times {
         };
         let values: Vec<f64> = (0..count).map(in_round).collect();
         let interval = Interval::of(&values, 0)?;
-        Some(Interval {
-            median: value,
-            low: interval.low.min(value),
-            high: interval.high.max(value),
-        })
+        let (low, high) = (interval.low.min(value), interval.high.max(value));
+        let interval = Interval { median: value, low, high };
+        Some(interval.with_error(self.in_other_states(value, &of)))
+    }
+
+    /// How much a figure is another one if the machine is in another state: if everything takes longer by a share, or one
+    /// subject by a share of the baseline.
+    fn in_other_states(&self, value: f64, of: &dyn Fn(&dyn Fn(usize) -> f64) -> f64) -> f64 {
+        let time = |subject: usize| self.estimates.get(subject).copied().unwrap_or(f64::NAN);
+        let base = time(self.base);
+        let of_state = of(&|subject| time(subject) * (1.0 + STATE)) - value;
+        let of_one = |one: usize| {
+            let more = STATE_OF_TIME * base;
+            of(&|subject| time(subject) + if subject == one { more } else { 0.0 }) - value
+        };
+        let ones = (0..self.estimates.len()).filter(|one| *one != self.base).map(of_one);
+        let all = [of_state].into_iter().chain(ones).filter(|more| more.is_finite());
+        all.map(|more| more * more).sum::<f64>().sqrt()
     }
 
     /// The time of a subject.
@@ -148,7 +162,10 @@ mod tests {
     fn an_interval_contains_its_figure_and_what_the_rounds_say() {
         let times = unsteady();
         let over = times.over(1).unwrap();
-        assert_eq!((over.low, over.high), (100.0, 100.0), "the same in each round");
+        // The same in each round, 800 is the baseline.
+        let of_state = (STATE * 100.0).hypot(STATE_OF_TIME * 800.0);
+        assert!((over.high - 100.0 - of_state).abs() < 1e-9, "{over:?}");
+        assert!((100.0 - over.low - of_state).abs() < 1e-9, "{over:?}");
         // The time itself is not: 900 and 1,000.
         let time = times.time(1).unwrap();
         assert!(time.low <= 900.0 && time.high >= 900.0 && time.is_known());

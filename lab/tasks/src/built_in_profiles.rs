@@ -7,7 +7,7 @@ use callgate::source::{Reading, SourceContent, SourceFormat, SourceStack, Source
 use callgate::{Arch, SeccompData};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::diagram::Store;
-use callgate_formats::{BuiltIn, CapSet, built_in};
+use callgate_formats::{BuiltIn, CapSet};
 use callgate_tasks::Result;
 
 pub(crate) const HELP: &str = "\
@@ -169,6 +169,8 @@ impl Original {
 
 #[cfg(test)]
 mod tests {
+    use callgate_formats::built_in;
+
     use super::*;
 
     /// The text of the table stands for an original: no other project's file is in the tree.

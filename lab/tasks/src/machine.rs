@@ -7,8 +7,9 @@ use std::process::Command;
 pub(crate) fn lines() -> Vec<String> {
     let cpu =
         fs::read("/proc/cpuinfo").ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    // Those of the machine, also if this process may not use all of them.
+    let cores = cpu.as_deref().map_or(0, cores);
     let cpu = cpu.as_deref().and_then(model).unwrap_or_else(|| std::env::consts::ARCH.to_owned());
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let kernel: String = kernel.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
     let cores = if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") };
@@ -28,6 +29,11 @@ pub(crate) fn load(when: &str) -> Option<String> {
 fn model(cpuinfo: &str) -> Option<String> {
     let line = cpuinfo.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+/// The number of processors in /proc/cpuinfo.
+fn cores(cpuinfo: &str) -> usize {
+    cpuinfo.lines().filter(|line| line.starts_with("processor")).count()
 }
 
 /// The date, UTC.
@@ -56,5 +62,6 @@ mod tests {
         let text = "processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\nmodel name\t: other\n";
         assert_eq!(model(text).as_deref(), Some("Some CPU @ 2 GHz"));
         assert_eq!(model("processor\t: 0\n"), None);
+        assert_eq!(cores(&text.replace("model name\t: other", "processor\t: 1")), 2);
     }
 }

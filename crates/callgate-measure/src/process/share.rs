@@ -300,6 +300,7 @@ mod tests {
 
     use super::super::call::ArgumentValues;
     use super::*;
+    use crate::stats::{STATE, STATE_OF_TIME};
     use crate::subject::Subject;
     use crate::syscalls::MeasurableSyscall;
 
@@ -355,6 +356,11 @@ mod tests {
         Share::of(&calls, &paths, windows, Duration::from_nanos(recorder), samples)
     }
 
+    /// What another state of the machine changes in a cost, of this and that without filters.
+    fn of_state(cost: f64, base: f64) -> f64 {
+        (STATE * cost).hypot(STATE_OF_TIME * base)
+    }
+
     fn near(own: f64, expected: f64) {
         assert!((own - expected).abs() < 1e-9, "{own} instead of {expected}");
     }
@@ -369,7 +375,9 @@ mod tests {
         near(own.per_call.median, 8e6 / 150e3);
         near(own.calls[0].of_cpu_time.unwrap(), 0.006);
         near(own.calls[1].of_cpu_time.unwrap(), 0.010);
-        near(own.of_cpu_time.width(), 0.0);
+        // Per syscall, the filters take as long as the syscall without them.
+        let state = of_state(1.0, 1.0);
+        near(own.of_cpu_time.width(), 2.0 * 0.016 * state);
         assert_eq!((own.count, own.unmeasured, own.windows), (600_000, 0, 4));
         assert_eq!(own.calls[1].measured, ["close(-1)"]);
         assert_eq!(own.remark(), "");
@@ -378,8 +386,8 @@ mod tests {
         near(own.of_cpu_time.median, 0.016);
         assert_eq!((own.cpu_time.as_millis(), own.recorder.as_millis()), (2000, 600));
         // A tenth of 0.6 s more or less are 3 % of 2 s.
-        near(own.of_cpu_time.width(), 2.0 * 0.016 * 0.03);
-        near(own.of_processor.width(), 0.0);
+        near(own.of_cpu_time.width(), 2.0 * 0.016 * (state + 0.03));
+        near(own.of_processor.width(), 2.0 * 0.008 * state);
     }
 
     #[test]
@@ -394,7 +402,9 @@ mod tests {
         };
         let (costs, rates) = (width(&steady, 5.0), width(&varying, 0.0));
         assert!(costs > 1e-4 && rates > 1e-4, "{costs} {rates}");
-        near(width(&varying, 5.0), costs.hypot(rates));
+        // Each has the error of the machine's state.
+        let state = width(&steady, 0.0);
+        near(width(&varying, 5.0).powi(2), costs.powi(2) + rates.powi(2) - state.powi(2));
         let one = share(&steady[..1], 0, &samples(0.0, 20)).unwrap();
         assert!(!one.of_cpu_time.is_known(), "one window");
         let one = share(&steady, 0, &samples(0.0, 1)).unwrap();
@@ -417,8 +427,9 @@ mod tests {
         near(cost.median, 100.0);
         let widened = super::cost(&samples(0.0, 10), (0, 1), 4).unwrap();
         near(widened.median, 65.0);
-        near(widened.low, 30.0);
-        near(widened.high, 100.0);
+        let state = of_state(65.0, 55.0);
+        near(widened.low, 30.0 - state);
+        near(widened.high, 100.0 + state);
     }
 
     #[test]
@@ -434,9 +445,10 @@ mod tests {
         for (own, scale) in
             [(own.per_call, 1.0), (own.of_cpu_time, 5_000.0), (own.of_processor, 10_000.0)]
         {
+            let state = of_state(40.0, 65.0);
             near(own.median * scale, 40.0);
-            near(own.low * scale, 30.0);
-            near(own.high * scale, 50.0);
+            near(own.low * scale, 30.0 - state);
+            near(own.high * scale, 50.0 + state);
         }
         assert_eq!(own.remark(), "rough", "it is not known to 10 %");
     }

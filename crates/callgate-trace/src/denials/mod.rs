@@ -51,4 +51,6 @@ pub use reader::DenialReader;
 #[cfg(test)]
 mod go_tests;
 #[cfg(test)]
+mod report_tests;
+#[cfg(test)]
 mod tests;

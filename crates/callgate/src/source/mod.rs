@@ -50,6 +50,7 @@ mod loader;
 mod message;
 mod operands;
 mod packets;
+mod program;
 mod read;
 mod recognize;
 mod stack;

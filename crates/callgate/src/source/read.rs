@@ -3,12 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::{Arch, Endian};
+use crate::Arch;
 use callgate_bpf::diagnostic::{Diagnostic, Help};
 use callgate_bpf::syscalls::is_known_name;
-use callgate_bpf::text::programs;
 use callgate_bpf::values_by_name;
-use callgate_core::{LongProgram, ProgramError, RawInsn, SocketProgram};
 use callgate_formats::diagnostics::quote::without_quotes;
 use callgate_formats::languages::{
     Input, LanguageId, Parts, ReadFilter, ReadSource, Reading, ReadingOption, SourceFiles, Text,
@@ -17,13 +15,11 @@ use callgate_formats::systemd::FileMessage;
 use callgate_formats::{BUILT_INS, PRESETS, abis, built_in, hidden_characters, preset};
 
 use super::ambiguous::ambiguous;
-use super::arches::arches_in;
 use super::directory::{GivenFiles, android_lists, drop_ins, is_beside};
 use super::encoding::{unread_encoding, utf8};
 use super::expression::Expression;
 use super::filter::SourceFilter;
 use super::format::{ProgramForm, SourceFormat};
-use super::listing::{Listing, ListingReading, from_linux3};
 use super::loader::{FilesOf, Given, Loader};
 use super::message::{Message, Messages};
 use super::operands::Operands;
@@ -31,7 +27,7 @@ use super::recognize::{explained, file_name, of_no_format};
 use super::stack::SourceStack;
 use super::text::{Content, NamedText, SourceText, Texts};
 use super::variables::values_of;
-use super::violations::{SOCKET_FILTER, violations};
+use super::violations::SOCKET_FILTER;
 use super::wording::Wording;
 
 /// The first bytes of programs and libraries, which look like the raw instructions of a filter.
@@ -106,7 +102,7 @@ impl Reader<'_> {
     }
 
     /// An error about the source.
-    fn error(&self, message: impl Into<String>, help: impl Into<Help>) -> Messages {
+    pub(super) fn error(&self, message: impl Into<String>, help: impl Into<Help>) -> Messages {
         Message::error(&self.source.name, message, help)
     }
 
@@ -272,7 +268,7 @@ impl Reader<'_> {
     }
 
     /// The text of a file; `help` is for one that is not text.
-    fn text<'t>(&self, bytes: &'t [u8], help: &str) -> Result<&'t str, Messages> {
+    pub(super) fn text<'t>(&self, bytes: &'t [u8], help: &str) -> Result<&'t str, Messages> {
         let text =
             utf8(bytes, "the input is not text: ", help).map_err(|error| self.all([error]))?;
         let strict = self.source.reading.strict;
@@ -392,7 +388,7 @@ impl Reader<'_> {
         Ok(filter)
     }
 
-    fn of_caller(&self, filter: SourceFilter) -> SourceFilter {
+    pub(super) fn of_caller(&self, filter: SourceFilter) -> SourceFilter {
         let SourceText { wording, reading, .. } = self.source;
         SourceFilter { wording, strict: reading.strict, ..filter }
     }
@@ -468,121 +464,6 @@ impl Reader<'_> {
         let filter = combination.into_filter(&mut self.warnings)?;
         Ok(SourceStack::of(SourceFilter { name: name.clone(), ..filter }))
     }
-
-    /// A program as a seccomp filter.
-    fn program(
-        &mut self,
-        form: ProgramForm,
-        bytes: &[u8],
-        text: Option<&str>,
-    ) -> Result<SourceStack, Messages> {
-        if form == ProgramForm::Text
-            && let Some(several) = self.several(form, bytes, text)?
-        {
-            return Ok(several);
-        }
-        self.one_program(form, bytes, text).map(SourceStack::of)
-    }
-
-    /// The programs of a text that has several, as a stack.
-    fn several(
-        &mut self,
-        form: ProgramForm,
-        bytes: &[u8],
-        text: Option<&str>,
-    ) -> Result<Option<SourceStack>, Messages> {
-        let is_text = !matches!(self.source.content, Content::Insns(_) | Content::Bytes(_));
-        let text = text.or_else(|| std::str::from_utf8(bytes).ok()).filter(|_| is_text);
-        let Some(text) = text else { return Ok(None) };
-        let programs = programs(text).map_err(|error| self.all([error]))?;
-        if programs.texts.is_empty() {
-            return Ok(None);
-        }
-        self.warnings.extend(self.all(programs.warnings));
-        let mut filters = Vec::with_capacity(programs.texts.len());
-        for program in &programs.texts {
-            filters.push(self.one_program(form, &[], Some(program))?);
-        }
-        let name = self.source.name.clone();
-        Ok(Some(SourceStack { name, ..SourceStack::of_filters(filters) }))
-    }
-
-    fn one_program(
-        &mut self,
-        form: ProgramForm,
-        bytes: &[u8],
-        text: Option<&str>,
-    ) -> Result<SourceFilter, Messages> {
-        let SourceText { reading, keeps_warnings, .. } = self.source;
-        let (program, endian, own) = self.accepted::<LongProgram>(form, bytes, text)?;
-        let mut arches = reading.arches.clone();
-        if arches.is_empty() {
-            arches = arches_in(&program, endian);
-        }
-        if arches.is_empty() {
-            arches = vec![reading.machine];
-        }
-        let filter = SourceFilter::of_program(self.source.name.clone(), program, endian, arches);
-        let mut filter = self.of_caller(filter);
-        match keeps_warnings {
-            true => filter.warnings = own,
-            false => self.warnings.extend(self.all(own)),
-        }
-        Ok(filter)
-    }
-
-    /// A program that the kernel accepts, with its byte order and warnings.
-    pub(super) fn accepted<P: Accepted>(
-        &self,
-        form: ProgramForm,
-        bytes: &[u8],
-        text: Option<&str>,
-    ) -> Result<(P, Endian, Vec<Diagnostic>), Messages> {
-        let SourceText { content, reading, wording, .. } = self.source;
-        let refused = |error: ProgramError| self.all(violations(&error, wording.socket_filters));
-        let given = reading.of_program().map_err(|error| self.all([error]))?;
-        let raw = |bytes: &[u8]| {
-            let translated = |error| {
-                let read = from_linux3(bytes, given)
-                    .and_then(|(insns, warning)| Some((P::from_raw(&insns).ok()?, vec![warning])));
-                read.ok_or_else(|| refused(error))
-            };
-            let read = P::from_bytes(bytes, given).map(|program| (program, Vec::new()));
-            let (program, own) = read.or_else(translated)?;
-            Ok((program, given, own))
-        };
-        match (content, form, text) {
-            (Content::Insns(insns), ..) => {
-                Ok((P::from_raw(insns).map_err(refused)?, given, Vec::new()))
-            }
-            (Content::Bytes(bytes), ..) => raw(bytes),
-            (_, ProgramForm::Raw, None) => raw(bytes),
-            (_, ProgramForm::Raw, Some(_)) => Err(self.error(
-                "raw instructions are not text",
-                format!("{}, or give the `format` of the text", wording.give_raw),
-            )),
-            (_, ProgramForm::Text, text) => {
-                let text = match text {
-                    Some(text) => text,
-                    None => self.text(bytes, wording.give_raw)?,
-                };
-                let listing = ListingReading {
-                    endian: given,
-                    is_fixed: reading.fixes_endian(),
-                    arches: reading.arches.clone(),
-                    advice: wording.byte_order,
-                    one_arch: wording.one_arch,
-                    machine: Some(reading.machine),
-                    definitions: reading.definitions.clone(),
-                    strict: reading.strict,
-                };
-                let read = listing.read(text);
-                let Listing { insns, endian, warnings } =
-                    read.map_err(|errors| self.all(errors))?;
-                Ok((P::from_raw(&insns).map_err(refused)?, endian, warnings))
-            }
-        }
-    }
 }
 
 /// Messages with the names of their texts; `name` is that of all.
@@ -594,24 +475,3 @@ fn named(texts: &[NamedText], name: &str, messages: Vec<FileMessage>) -> Message
     };
     messages.into_iter().map(named).collect()
 }
-
-/// A program that the kernel accepts: a seccomp or a socket filter.
-pub(super) trait Accepted: Sized {
-    fn from_bytes(bytes: &[u8], endian: Endian) -> Result<Self, ProgramError>;
-    fn from_raw(raw: &[RawInsn]) -> Result<Self, ProgramError>;
-}
-
-macro_rules! accepted {
-    ($($program:ty)*) => {
-        $(impl Accepted for $program {
-            fn from_bytes(bytes: &[u8], endian: Endian) -> Result<Self, ProgramError> {
-                <$program>::from_bytes(bytes, endian)
-            }
-            fn from_raw(raw: &[RawInsn]) -> Result<Self, ProgramError> {
-                <$program>::from_raw(raw)
-            }
-        })*
-    };
-}
-
-accepted!(LongProgram SocketProgram);

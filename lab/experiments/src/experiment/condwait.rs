@@ -126,7 +126,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         stacks.push(Subject::new("list and denylist, inspecting", both.clone())?);
         stacks.push(Subject::new("both merged, inspecting", [merged(&both)?])?);
     }
-    let operations = operations(FUTEXES);
+    let operations = futex_operations();
     let needed = needed(&operations);
     allow(&subjects, &needed)?;
     allow(&stacks, &needed)?;
@@ -185,6 +185,11 @@ fn stream(
     let plan = options.plan(subjects, vec![Body::Work(Arc::new(stream))], ALONE_TIME);
     let batches = Batches { iterations: STREAM, warm_up: STREAM / 8, ..plan.batches };
     Some((Plan { batches, ..plan }, vec![shown]))
+}
+
+/// The operations of the futex syscalls of the waits, each with its count.
+pub fn futex_operations() -> Vec<(u64, f64)> {
+    operations(FUTEXES)
 }
 
 /// The operations of a table, each with its count.
@@ -366,7 +371,7 @@ mod tests {
     #[test]
     fn every_recorded_operation_is_in_the_stream() {
         let rows = FUTEXES.lines().filter(|line| !line.starts_with('#')).count();
-        let operations = operations(FUTEXES);
+        let operations = futex_operations();
         assert_eq!((operations.len(), operations.iter().any(|one| one.0 == WAIT)), (rows, true));
         assert!(operations.iter().all(|(_, count)| *count >= 1.0), "{operations:x?}");
         assert!(FutexStream::draw(&operations, STREAM as usize, 1).is_some());

@@ -18,6 +18,7 @@ mod unixbench;
 mod weighted;
 
 pub use catalog::Experiment;
+pub use condwait::futex_operations;
 pub use error::ExperimentError;
 pub use runs::{Runs, Take, Varied};
 pub use setup::{Findings, Options, Setup};

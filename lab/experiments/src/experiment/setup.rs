@@ -88,6 +88,21 @@ impl Setup {
 }
 
 impl Options {
+    /// Only what an experiment has of its own, on any processor.
+    pub fn own(policy: Policy, libseccomp: Libseccomp) -> Options {
+        Options {
+            policy,
+            is_given: false,
+            libseccomp,
+            subjects: Vec::new(),
+            weights: Vec::new(),
+            may_switch_jit: false,
+            cpu: None,
+            cold: None,
+            seed: 0,
+        }
+    }
+
     /// A plan that takes this number of seconds.
     pub(super) fn plan(&self, subjects: Vec<Subject>, bodies: Vec<Body>, seconds: u64) -> Plan {
         let time = Duration::from_secs(seconds);

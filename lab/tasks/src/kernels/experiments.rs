@@ -1,8 +1,9 @@
-//! Experiments that time one syscall under several stacks of filters, and the cost per filter derived from them.
+//! Experiments that time syscalls under several stacks of filters, and the cost per filter derived from them.
 
 use callgate_bpf::SyscallTable;
 use callgate_core::Program;
 
+use super::answers::Answers;
 use super::guests::Guest;
 use super::plan::{Call, Line, Plan};
 use super::programs::{self, CONDITIONAL};
@@ -13,21 +14,39 @@ const DEEP: usize = 32;
 /// The number of comparisons of the program for the cost of one comparison.
 const TESTS: u8 = 100;
 
-/// One syscall under several stacks of filters.
+/// The same syscalls under several stacks of filters.
 pub(super) struct Experiment {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
-    columns: Vec<Column>,
+    pub(super) columns: Vec<Column>,
 }
 
-struct Column {
-    title: String,
-    stack: Vec<Program>,
-    call: Call,
+pub(super) struct Column {
+    pub(super) title: String,
+    pub(super) stack: Vec<Program>,
+    /// The syscalls, and how often each is made: the figure is their mean.
+    pub(super) calls: Vec<(Call, f64)>,
+}
+
+impl Column {
+    /// One syscall.
+    fn new(title: String, stack: Vec<Program>, call: Call) -> Column {
+        Column { title, stack, calls: vec![(call, 1.0)] }
+    }
+
+    /// Guest instructions per syscall.
+    fn figure(&self, line: Line, answers: &Answers) -> Option<f64> {
+        let (mut sum, mut times) = (0.0, 0.0);
+        for (row, (_, count)) in self.calls.iter().enumerate() {
+            sum += count * answers.time(line, row)?;
+            times += count;
+        }
+        (times > 0.0).then(|| sum / times)
+    }
 }
 
 impl Experiment {
-    /// All experiments of this form, for a guest.
+    /// The experiments of every guest.
     pub(super) fn all(guest: &Guest) -> Result<Vec<Experiment>> {
         let arch = guest.machine.arch;
         let number = |name: &str| {
@@ -43,13 +62,13 @@ impl Experiment {
                 programs::merged(arch, programs::model(guest), &vec![program.clone(); DEEP])?;
             let column = |count: &usize| {
                 let title = if *count == 0 { "none".to_owned() } else { count.to_string() };
-                Column { title, stack: vec![program.clone(); *count], call }
+                Column::new(title, vec![program.clone(); *count], call)
             };
             let columns = counts.iter().map(column).chain(extra);
-            let merged = Column { title: format!("{DEEP} merged"), stack: vec![merged], call };
+            let merged = Column::new(format!("{DEEP} merged"), vec![merged], call);
             Ok::<Vec<Column>, String>(columns.chain([merged]).collect())
         };
-        let long = Column { title: format!("1 ({TESTS} tests)"), stack: vec![tests], call: getpid };
+        let long = Column::new(format!("1 ({TESTS} tests)"), vec![tests], getpid);
         Ok(vec![
             Experiment {
                 name: "getpid, always allowed",
@@ -82,8 +101,17 @@ impl Experiment {
 
     /// Adds a line per column to the plan.
     pub(super) fn plan(&self, plan: &mut Plan) -> Vec<Line> {
-        let columns = self.columns.iter();
-        columns.map(|column| plan.time(&[column.call], &column.stack)).collect()
+        let line = |column: &Column| {
+            let calls: Vec<Call> = column.calls.iter().map(|(call, _)| *call).collect();
+            plan.time(&calls, &column.stack)
+        };
+        self.columns.iter().map(line).collect()
+    }
+
+    /// The figure of each column, from its line.
+    pub(super) fn figures(&self, lines: &[Line], answers: &Answers) -> Vec<Option<f64>> {
+        let columns = self.columns.iter().zip(lines);
+        columns.map(|(column, line)| column.figure(*line, answers)).collect()
     }
 }
 
@@ -124,6 +152,18 @@ mod tests {
         assert_eq!(derived, Derived { entry: 119.0, filter: 34.0, test: 2.02 });
         assert_eq!(Derived::new(&[Some(1.0); 3]), None);
         assert_eq!(Derived::new(&[None; 7]), None);
+    }
+
+    #[test]
+    fn a_figure_is_the_mean_of_calls_as_often_as_they_are_made() {
+        let calls = vec![(Call::futex(202, 0x81), 3.0), (Call::futex(202, 0x80), 1.0)];
+        let column = Column { title: String::new(), stack: Vec::new(), calls };
+        let answers = |text: &str| {
+            Answers::read(&text.lines().map(str::to_owned).collect::<Vec<_>>()).unwrap()
+        };
+        let both = answers("time 7 0 1000 10\ntime 7 1 400 2");
+        assert_eq!(column.figure(Line(7), &both), Some(125.0));
+        assert_eq!(column.figure(Line(7), &answers("time 7 0 1000 10")), None);
     }
 
     #[test]

@@ -13,13 +13,15 @@
  * because they may deny any: it ends with an illegal instruction.
  *
  * The emulator executes one guest instruction per nanosecond, so differences of CLOCK_MONOTONIC are numbers of
- * instructions.
+ * instructions. Waits of threads are measured in CPU time instead, which advances alike.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,9 +40,11 @@
 #define MAX_ROWS 4096
 #define MAX_WRONG 4
 #define BATCHES 9
+#define WAITERS 256
 
-/* How a syscall is made. */
-enum { PLAIN, UNIXBENCH };
+/* How a syscall is made: as it is; UnixBench's loop; a futex syscall, args[1] of which is the operation, with addresses of
+ * this process; the waits of WAITERS threads. */
+enum { PLAIN, UNIXBENCH, FUTEX, WAITS };
 
 struct call {
 	uint32_t nr;
@@ -56,7 +60,7 @@ struct file {
 
 /* The report of a child to its parent. */
 struct answer {
-	int state; /* 0: died; 1: done; 2: no filter; 3: no clock */
+	int state; /* 0: died; 1: done; 2: no filter; 3: no clock; 4: no threads */
 	int error;
 	uint32_t count; /* syscalls compared, or rows measured */
 	uint32_t wrong;
@@ -102,6 +106,19 @@ static int64_t now(void)
 	struct timespec time;
 
 	if (clock_gettime(CLOCK_MONOTONIC, &time) != 0) {
+		answer->state = 3;
+		answer->error = errno;
+		__builtin_trap();
+	}
+	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+/* The CPU time of all threads, in nanoseconds: without the time in which all of them wait. */
+static int64_t cpu_time(void)
+{
+	struct timespec time;
+
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) != 0) {
 		answer->state = 3;
 		answer->error = errno;
 		__builtin_trap();
@@ -162,15 +179,121 @@ static void unixbench(void)
 	syscall(SYS_umask, 022);
 }
 
+/* A futex syscall that does not wait: the futex has another value than a wait expects, and no thread to be woken. */
+static void futex(const struct call *call)
+{
+	static uint32_t value = 0;
+	static const struct timespec past = { 1, 0 };
+	int has_deadline = (call->args[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
+
+	syscall((long)call->nr, &value, call->args[1], 1, has_deadline ? &past : NULL, NULL,
+		FUTEX_BITSET_MATCH_ANY);
+}
+
+/* Threads that wait for a condition which nobody signals, until a deadline one microsecond ahead. */
+static struct {
+	pthread_mutex_t mutex;
+	pthread_cond_t condition;
+	/* Turns of the threads, each of which begins when the first thread says so. */
+	pthread_mutex_t lock;
+	pthread_cond_t started, finished;
+	unsigned turn, each, done;
+} waiting = {
+	PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+	PTHREAD_COND_INITIALIZER,  PTHREAD_COND_INITIALIZER, 0, 0, 0,
+};
+
+static void wait_until_next_microsecond(void)
+{
+	struct timespec deadline;
+
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_nsec += 1000;
+	if (deadline.tv_nsec >= 1000000000) {
+		deadline.tv_nsec -= 1000000000;
+		deadline.tv_sec++;
+	}
+	pthread_cond_timedwait(&waiting.condition, &waiting.mutex, &deadline);
+}
+
+static void *waiter(void *unused)
+{
+	unsigned seen = 0, each, i;
+
+	(void)unused;
+	for (;;) {
+		pthread_mutex_lock(&waiting.lock);
+		if (++waiting.done == WAITERS)
+			pthread_cond_signal(&waiting.finished);
+		while (waiting.turn == seen)
+			pthread_cond_wait(&waiting.started, &waiting.lock);
+		seen = waiting.turn;
+		each = waiting.each;
+		pthread_mutex_unlock(&waiting.lock);
+
+		pthread_mutex_lock(&waiting.mutex);
+		for (i = 0; i < each; i++)
+			wait_until_next_microsecond();
+		pthread_mutex_unlock(&waiting.mutex);
+	}
+	return NULL;
+}
+
+/* With the lock. */
+static void until_all_are_done(void)
+{
+	while (waiting.done < WAITERS)
+		pthread_cond_wait(&waiting.finished, &waiting.lock);
+}
+
+/* Before filters are installed, which need not allow what the start of a thread needs. */
+static int start_waiters(void)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+	int i;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 64 << 10);
+	for (i = 0; i < WAITERS; i++)
+		if ((errno = pthread_create(&thread, &small, waiter, NULL)) != 0)
+			return -1;
+	pthread_mutex_lock(&waiting.lock);
+	until_all_are_done();
+	pthread_mutex_unlock(&waiting.lock);
+	return 0;
+}
+
+/* Each thread waits this many times. */
+static void waits(unsigned each)
+{
+	pthread_mutex_lock(&waiting.lock);
+	waiting.each = each;
+	waiting.done = 0;
+	waiting.turn++;
+	pthread_cond_broadcast(&waiting.started);
+	until_all_are_done();
+	pthread_mutex_unlock(&waiting.lock);
+}
+
 /* The number of instructions of this many rounds. */
 static int64_t batch(const struct call *call, unsigned rounds)
 {
-	int64_t start = now();
+	int64_t start;
 	unsigned i;
 
+	if (call && call->what == WAITS) {
+		start = cpu_time();
+		waits(rounds);
+		return cpu_time() - start;
+	}
+	start = now();
 	if (call && call->what == UNIXBENCH)
 		for (i = 0; i < rounds; i++)
 			unixbench();
+	else if (call && call->what == FUTEX)
+		for (i = 0; i < rounds; i++)
+			futex(call);
 	else if (call)
 		for (i = 0; i < rounds; i++)
 			make(call);
@@ -190,6 +313,19 @@ static int64_t least(const struct call *call, unsigned rounds, int batches)
 	return best;
 }
 
+/* The syscalls, or waits, of a round. */
+static unsigned calls_of_round(const struct call *call)
+{
+	switch (call->what) {
+	case UNIXBENCH:
+		return 5;
+	case WAITS:
+		return WAITERS;
+	default:
+		return 1;
+	}
+}
+
 static void measure(const struct call *calls, uint32_t count)
 {
 	/* A batch is much shorter than a tick of 4 ms, so that most hold no interrupt. A single syscall is
@@ -203,7 +339,7 @@ static void measure(const struct call *calls, uint32_t count)
 		unsigned rounds = length / one + 10;
 
 		answer->rows[row].instructions = least(&calls[row], rounds, BATCHES) - nothing;
-		answer->rows[row].calls = (uint64_t)rounds * (calls[row].what == UNIXBENCH ? 5 : 1);
+		answer->rows[row].calls = (uint64_t)rounds * calls_of_round(&calls[row]);
 		answer->count = row + 1;
 	}
 }
@@ -226,12 +362,20 @@ static void compare(const struct call *calls, uint32_t count, int narrow)
 	}
 }
 
+/* In all threads. */
 static int install(const struct file *program)
 {
 	struct sock_fprog fprog = { program->size / sizeof(struct sock_filter), program->start };
 
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &fprog);
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &fprog);
 }
+
+/* Why a child did not do its work, by its state. */
+static const char *const reasons[] = {
+	[2] = "the kernel refuses a filter",
+	[3] = "the clock cannot be read",
+	[4] = "its threads do not start",
+};
 
 /* The work of a child under its filters. */
 enum work { ASK, ASK32, TIME };
@@ -241,6 +385,7 @@ static int in_child(const char *name, const struct file *programs, int count,
 		    const struct file *calls, enum work work)
 {
 	uint32_t number = calls->size / sizeof(struct call);
+	int has_waits = work == TIME && ((const struct call *)calls->start)->what == WAITS;
 	int status = 0, i;
 	pid_t child;
 
@@ -254,6 +399,11 @@ static int in_child(const char *name, const struct file *programs, int count,
 	if (child == 0) {
 		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 			_exit(1);
+		if (has_waits && start_waiters() != 0) {
+			answer->error = errno;
+			answer->state = 4;
+			__builtin_trap();
+		}
 		for (i = 0; i < count; i++)
 			if (install(&programs[i]) != 0) {
 				answer->error = errno;
@@ -274,8 +424,7 @@ static int in_child(const char *name, const struct file *programs, int count,
 		printf("callgate: error %s: the child died (status %d) after %u calls\n", name, status,
 		       answer->count);
 	else
-		printf("callgate: error %s: %s: %s\n", name,
-		       answer->state == 2 ? "the kernel refuses a filter" : "the clock cannot be read",
+		printf("callgate: error %s: %s: %s\n", name, reasons[answer->state],
 		       strerror(answer->error));
 	return 0;
 }

@@ -2,8 +2,8 @@
 //!
 //! [`guests`] lists kernels and machines, [`fetch`] and [`unpack`] get the kernels, [`boot`] runs them in
 //! emulation. The only process of a guest (`guest.c`) executes a [`plan`]; [`answers`] parses its output.
-//! [`verdicts`] compares the verdicts of [`programs`], [`experiments`] and [`weighted`] measure their cost, and
-//! [`report`] writes the results. [`costs`] measures the [`forms`] of single instructions, and [`forms_table`] shows them.
+//! [`verdicts`] compares the verdicts of [`programs`], [`experiments`], [`published`] and [`weighted`] measure their cost,
+//! and [`report`] writes the results. [`costs`] measures the [`forms`] of single instructions, and [`forms_table`] shows them.
 
 mod answers;
 mod boot;
@@ -19,6 +19,7 @@ mod options;
 mod plan;
 mod prepare;
 mod programs;
+mod published;
 mod report;
 mod run;
 mod task;

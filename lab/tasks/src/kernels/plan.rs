@@ -18,6 +18,8 @@ pub(super) struct Call {
 /// As `enum` in guest.c.
 const PLAIN: u32 = 0;
 const UNIXBENCH: u32 = 1;
+const FUTEX: u32 = 2;
+const WAITS: u32 = 3;
 
 impl Call {
     /// A syscall to be timed.
@@ -28,6 +30,16 @@ impl Call {
     /// UnixBench's loop of five syscalls.
     pub(super) fn unixbench() -> Call {
         Call { nr: 0, args: [0; 6], what: UNIXBENCH }
+    }
+
+    /// A futex syscall with this operation that does not wait.
+    pub(super) fn futex(nr: u32, operation: u64) -> Call {
+        Call { nr, args: [0, operation, 0, 0, 0, 0], what: FUTEX }
+    }
+
+    /// The waits of 256 threads for a condition. In a plan, this is the only call of its line.
+    pub(super) fn waits() -> Call {
+        Call { nr: 0, args: [0; 6], what: WAITS }
     }
 
     /// A syscall with its expected errno.

@@ -41,7 +41,7 @@ pub(super) fn prepare(
     }
     let path = directory.join(format!("guest-{}", machine.name));
     let mut compiler = Command::new(machine.compiler);
-    compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o"]).arg(&path);
+    compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-static", "-o"]).arg(&path);
     compiler.arg(workspace().join("lab/tasks/src/kernels/guest.c"));
     callgate_tasks::files::run(&mut compiler).map_err(|error| {
         format!("{error}\n{}", missing("a static C library", machine.compiler_packages))

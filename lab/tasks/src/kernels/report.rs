@@ -4,6 +4,7 @@ use super::experiments::Derived;
 use super::forms_table;
 use super::guests::Guest;
 use super::programs::AGAIN;
+use super::published;
 use super::run::Results;
 use super::weighted::Overhead;
 use crate::table::{Table, count};
@@ -123,14 +124,16 @@ impl Report {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let Some((_, first)) = self.guests.first() else { return Vec::new() };
+        // Some guests do not have the last experiments.
+        let longest = self.guests.iter().max_by_key(|(_, results)| results.experiments.len());
+        let Some((_, longest)) = longest else { return Vec::new() };
         let mut sections = Vec::new();
-        for (place, experiment) in first.experiments.iter().enumerate() {
+        for (place, experiment) in longest.experiments.iter().enumerate() {
             let mut table = Table::new(["kernel"].into_iter().chain(experiment.titles()));
             for (guest, results) in &self.guests {
                 for mode in &results.modes {
-                    let figures = mode.figures.get(place).into_iter().flatten();
-                    let cells = figures.map(|figure| figure.map_or("–".to_owned(), whole));
+                    let Some(figures) = mode.figures.get(place) else { continue };
+                    let cells = figures.iter().map(|figure| figure.map_or("–".to_owned(), whole));
                     table.row([guest.name_with(mode.jit)].into_iter().chain(cells));
                 }
             }
@@ -138,6 +141,23 @@ impl Report {
             if place == TAKEN_APART {
                 sections.push(self.derived());
             }
+        }
+        let rows = self.guests.iter().flat_map(|(guest, results)| {
+            results.modes.iter().flat_map(move |mode| {
+                let figures = results.experiments.iter().zip(&mode.figures);
+                figures.map(move |(experiment, figures)| {
+                    (guest.name_with(mode.jit), experiment, figures.as_slice())
+                })
+            })
+        });
+        match published::shares(rows) {
+            none if none.is_empty() => {}
+            tables => sections.push(Section {
+                title: published::SHARES.to_owned(),
+                about: published::ABOUT_SHARES.to_owned(),
+                tables,
+                notes: Vec::new(),
+            }),
         }
         sections.push(Section {
             title: FORMS.to_owned(),

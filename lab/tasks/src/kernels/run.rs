@@ -11,6 +11,7 @@ use super::options::Options;
 use super::plan::{Line, Plan};
 use super::prepare::Ready;
 use super::programs;
+use super::published;
 use super::verdicts::{self, Tally};
 use super::weighted::{Overhead, WeighedLines, Weighted};
 use callgate_tasks::Result;
@@ -69,7 +70,8 @@ pub(super) fn measure(
         candidates.iter().map(|one| verdicts::calls(machine.arch, one, depth)).collect();
     let calls = calls?;
     let questions = verdicts::questions(guest, &candidates, &calls, depth)?;
-    let experiments = Experiment::all(guest)?;
+    let mut experiments = Experiment::all(guest)?;
+    experiments.extend(published::experiments(guest)?);
     let weighed = || candidates.iter().zip(&calls).filter(|(one, _)| one.is_weighed);
     let weighted = Weighted::new(machine.arch, counts, weighed());
 
@@ -117,10 +119,13 @@ pub(super) fn measure(
         for (questions, line) in questions.iter().zip(&lines.asked) {
             questions.count(*line, &verdicts, &mut tally)?;
         }
-        let figure = |line: &Line| first.time(*line, 0);
         modes.push(Mode {
             jit: lines.jit,
-            figures: lines.experiments.iter().map(|e| e.iter().map(figure).collect()).collect(),
+            figures: experiments
+                .iter()
+                .zip(&lines.experiments)
+                .map(|(experiment, lines)| experiment.figures(lines, first))
+                .collect(),
             overheads: weighted.overheads(&lines.weighed, first),
             tally,
         });

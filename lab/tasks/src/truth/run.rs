@@ -124,17 +124,8 @@ fn estimate(samples: &Samples, subject: usize, base: usize) -> Option<Run> {
 /// What `cargo lab experiment NAME --time` measures, for one body and without other settings of the JIT compiler.
 fn plan(case: &Case, cpu: Option<usize>, time: Duration) -> Result<Plan> {
     let name = case.experiment.name();
-    let options = ExperimentOptions {
-        policy: built_in_policy()?,
-        is_given: false,
-        libseccomp: of_machine(),
-        subjects: Vec::new(),
-        weights: Vec::new(),
-        may_switch_jit: false,
-        cpu,
-        cold: None,
-        seed: 0,
-    };
+    let options =
+        ExperimentOptions { cpu, ..ExperimentOptions::own(built_in_policy()?, of_machine()) };
     let setup = case.experiment.setup(&options);
     let mut setup = setup.map_err(|error| format!("{name}: {error}\n  help: {}", error.help()))?;
     setup.set_time(time, case.experiment.duration(false));
