@@ -42,11 +42,11 @@ pub fn generate(
         _ => 0,
     };
     let shares = shares(syscalls, model);
-    let weighted = (syscalls, &shares[..]);
+    let weighted = (syscalls, &shares.all[..]);
     let mut lowering = lower::Lowering::new(store, root, weighted, aim, instructions, effort);
     let entry = lowering.code(root)?;
     let graph = lowering.graph;
-    let program = lay_out(&graph, entry, weighted, (store.layout(), endian), aim);
+    let program = lay_out(&graph, entry, (syscalls, &shares), (store.layout(), endian), aim);
     if program.insns.iter().any(|insn| !instructions.allows(insn.op)) {
         return Err(DiagramError::defect("a program contains only the permitted instructions"));
     }

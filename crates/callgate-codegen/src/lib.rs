@@ -58,4 +58,4 @@ pub use generate::{Effort, generate};
 pub use instructions::Instructions;
 pub use layout::Program;
 use result::Result;
-pub use weights::{Count, WeightError, WeightedSyscall, Weights};
+pub use weights::{Count, Permission, WeightError, WeightedSyscall, Weights};

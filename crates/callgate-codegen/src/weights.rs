@@ -66,8 +66,37 @@ pub struct WeightedSyscall {
     pub nr: u32,
     /// The weight.
     pub weight: f64,
+    /// Whether the filter permits it.
+    pub permission: Permission,
+}
+
+impl WeightedSyscall {
     /// Whether it is allowed for all arguments.
-    pub always_allowed: bool,
+    pub fn is_always_allowed(&self) -> bool {
+        self.permission == Permission::Always
+    }
+}
+
+/// Whether a filter permits a syscall, by what the kernel does to find out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Permission {
+    /// With ALLOW, for all arguments: since Linux 5.11 the kernel answers from its cache.
+    Always,
+    /// Depending on arguments, or for all of them with another verdict than ALLOW, such as LOG: the filter runs.
+    Filtered,
+    /// For no arguments: the filter runs.
+    Never,
+}
+
+impl Permission {
+    /// That of syscalls with this verdict; `None` if it depends on arguments.
+    pub fn of(verdict: Option<Verdict>) -> Permission {
+        match verdict {
+            Some(Verdict::ALLOW) => Permission::Always,
+            Some(verdict) if !verdict.permits() => Permission::Never,
+            _ => Permission::Filtered,
+        }
+    }
 }
 
 impl Weights {
@@ -122,7 +151,7 @@ impl Weights {
     /// All known syscalls of these architectures with their weights under a filter, sorted by token and number.
     pub fn resolve(&self, store: &Store, filter: Func, arches: &[Arch]) -> Vec<WeightedSyscall> {
         // x32 has the token of x86-64, after which it comes: their intervals are the same.
-        let last: RefCell<Option<(u32, Vec<Interval<bool>>)>> = RefCell::default();
+        let last: RefCell<Option<(u32, Vec<Interval<Permission>>)>> = RefCell::default();
         let intervals = |token| {
             if let Some((_, known)) = last.borrow().as_ref().filter(|(of, _)| *of == token) {
                 return known.clone().into_iter();
@@ -136,9 +165,9 @@ impl Weights {
                 let then = |nr| store.follow(by_number, Word::NR, nr);
                 numbers.map(|nr| Interval { first: nr, last: nr, then: then(nr) }).collect()
             });
-            let is_allowed = |then| store.as_verdict(then) == Some(Verdict::ALLOW);
-            let with = |interval: Interval<Func>| interval.with(is_allowed(interval.then));
-            let intervals: Vec<Interval<bool>> = intervals.into_iter().map(with).collect();
+            let permission = |then| Permission::of(store.as_verdict(then));
+            let with = |interval: Interval<Func>| interval.with(permission(interval.then));
+            let intervals: Vec<Interval<Permission>> = intervals.into_iter().map(with).collect();
             last.replace(Some((token, intervals.clone())));
             intervals.into_iter()
         };
@@ -175,9 +204,9 @@ impl Alike {
 
 impl Weights {
     /// Like [`Weights::resolve`], but merges syscalls that the filter treats alike, unless they have counts. `intervals` returns
-    /// for a token the intervals of numbers that the filter treats alike, in order. The value of an interval is whether the
-    /// filter allows these syscalls with any arguments.
-    pub(crate) fn resolve_alike<I: Iterator<Item = Interval<bool>>>(
+    /// for a token the intervals of numbers that the filter treats alike, in order, with whether the filter permits these
+    /// syscalls.
+    pub(crate) fn resolve_alike<I: Iterator<Item = Interval<Permission>>>(
         &self,
         arches: &[Arch],
         intervals: impl Fn(u32) -> I,
@@ -187,14 +216,14 @@ impl Weights {
             let token = arch.token();
             let intervals = intervals(token);
             all.reserve(intervals.size_hint().0);
-            for Interval { first, last, then: always_allowed } in intervals {
+            for Interval { first, last, then: permission } in intervals {
                 let mut numbers = arch.syscall_numbers_within(first, last);
                 let Some(nr) = numbers.next() else { continue };
-                let mut syscall = WeightedSyscall { token, nr, weight: 0.0, always_allowed };
+                let mut syscall = WeightedSyscall { token, nr, weight: 0.0, permission };
                 match &self.0 {
                     None => {
                         let count = 1 + numbers.count() as u32;
-                        if index == 0 && always_allowed {
+                        if index == 0 && permission == Permission::Always {
                             syscall.weight = f64::from(count);
                         }
                         all.push(Alike { first: syscall, count, arch, last });
@@ -239,49 +268,73 @@ const UNSEEN: f64 = 0.02;
 /// The same for syscalls that are not always allowed: enough to decide between programs of otherwise equal cost.
 const UNLIKELY: f64 = 0.01;
 
-/// The weights of syscalls in the expected cost: those of all syscalls with a weight are 1 together. Syscalls of the same
-/// architecture follow each other.
-pub(super) fn shares(syscalls: &[WeightedSyscall], model: Model) -> Vec<f64> {
+/// What share of the expected cost each syscall has.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Shares {
+    /// Of all syscalls. Those with a weight have 1 together, whether by counts or by the prior.
+    pub(crate) all: Vec<f64>,
+    /// Without those that have no weight, which are rare, but decide where nothing else does.
+    pub(crate) weighted: Vec<f64>,
+}
+
+#[cfg(test)]
+impl Shares {
+    /// All of them are those of syscalls with a weight.
+    pub(crate) fn of(shares: &[f64]) -> Shares {
+        Shares { all: shares.to_vec(), weighted: shares.to_vec() }
+    }
+}
+
+/// The shares of syscalls. Those of the same architecture follow each other.
+pub(crate) fn shares(syscalls: &[WeightedSyscall], model: Model) -> Shares {
     shares_of_alike(syscalls, |_| 1, model)
 }
 
 /// As [`shares`], where each element stands for a number of syscalls.
-pub(super) fn shares_of_alike(
+pub(crate) fn shares_of_alike(
     syscalls: &[WeightedSyscall],
     count: impl Fn(usize) -> u32,
     model: Model,
-) -> Vec<f64> {
+) -> Shares {
     // Syscalls without a weight share the weight of their group.
     const GROUPS: [f64; 3] = [OTHER_ARCHES, UNSEEN, UNLIKELY];
-    // x32 has the token of x86_64.
-    let arch = |syscall: &WeightedSyscall| (syscall.token, syscall.nr & X32_SYSCALL_BIT);
+    let relative: Vec<Option<f64>> =
+        syscalls.iter().map(|syscall| relative(syscall, model)).collect();
     let mut groups = Vec::with_capacity(syscalls.len());
-    for of_arch in syscalls.chunk_by(|a, b| arch(a) == arch(b)) {
+    for of_arch in syscalls.chunk_by(is_of_same_arch) {
         let is_seen = of_arch.iter().any(|syscall| syscall.weight > 0.0);
-        groups.extend(of_arch.iter().map(|syscall| match syscall.always_allowed {
-            _ if syscall.weight > 0.0 => None,
-            true => Some(usize::from(is_seen)),
-            false => Some(2),
+        groups.extend(of_arch.iter().map(|syscall| match syscall.permission {
+            Permission::Always => usize::from(is_seen),
+            _ => 2,
         }));
     }
     let (mut total, mut without) = (0.0, [0u32; GROUPS.len()]);
-    for (at, (syscall, group)) in syscalls.iter().zip(&groups).enumerate() {
-        match group {
-            None => total += weigh(syscall, model),
-            Some(group) => without[*group] += count(at),
+    for (at, (relative, group)) in relative.iter().zip(&groups).enumerate() {
+        match relative {
+            Some(weight) => total += weight,
+            None => without[*group] += count(at),
         }
     }
     let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
-    let share = |(at, (syscall, group)): (usize, (&WeightedSyscall, &Option<usize>))| match group {
-        None => weigh(syscall, model) * scale,
-        Some(group) => GROUPS[*group] / f64::from(without[*group].max(1)) * f64::from(count(at)),
+    let share = |(at, (relative, group)): (usize, (&Option<f64>, &usize))| match relative {
+        Some(weight) => weight * scale,
+        None => GROUPS[*group] / f64::from(without[*group].max(1)) * f64::from(count(at)),
     };
-    syscalls.iter().zip(&groups).enumerate().map(share).collect()
+    let all = relative.iter().zip(&groups).enumerate().map(share).collect();
+    let weighted = relative.iter().map(|weight| weight.unwrap_or(0.0) * scale).collect();
+    Shares { all, weighted }
 }
 
-/// The weight of a syscall in the expected cost.
-fn weigh(syscall: &WeightedSyscall, model: Model) -> f64 {
-    syscall.weight * if syscall.always_allowed { model.constant_allow_weight() } else { 1.0 }
+/// The weight of a syscall in the expected cost, relative to others; `None` without a weight.
+fn relative(syscall: &WeightedSyscall, model: Model) -> Option<f64> {
+    let pays = if syscall.is_always_allowed() { model.constant_allow_weight() } else { 1.0 };
+    (syscall.weight > 0.0).then_some(syscall.weight * pays)
+}
+
+/// Whether two syscalls are of the same architecture; x32 has the token of x86-64.
+fn is_of_same_arch(a: &WeightedSyscall, b: &WeightedSyscall) -> bool {
+    let arch = |syscall: &WeightedSyscall| (syscall.token, syscall.nr & X32_SYSCALL_BIT);
+    arch(a) == arch(b)
 }
 
 #[cfg(test)]
@@ -327,7 +380,7 @@ mod tests {
         for syscall in syscalls {
             let has_token = syscall.token == Arch::X86_64.token();
             let is_first = has_token && syscall.nr < Arch::X32.first_number();
-            assert_eq!(syscall.always_allowed, has_token, "{syscall:?}");
+            assert_eq!(syscall.is_always_allowed(), has_token, "{syscall:?}");
             assert_eq!(syscall.weight, f64::from(u8::from(is_first)), "{syscall:?}");
         }
     }
@@ -339,8 +392,8 @@ mod tests {
             [Verdict::ALLOW, Verdict::errno(1)].map(|verdict| store.verdict(verdict).unwrap());
         let numbers = store.split(Word::NR, Split::AtLeast(100), deny, allow).unwrap();
         let intervals = |_| {
-            let low = Interval { first: 0, last: 99, then: true };
-            [low, Interval { first: 100, last: u32::MAX, then: false }].into_iter()
+            let low = Interval { first: 0, last: 99, then: Permission::Always };
+            [low, Interval { first: 100, last: u32::MAX, then: Permission::Never }].into_iter()
         };
         let arches = [Arch::Aarch64, Arch::X86_64];
         for weights in [
@@ -368,11 +421,11 @@ mod tests {
     #[test]
     fn syscalls_without_a_weight_share_that_of_their_group() {
         let x32 = X32_SYSCALL_BIT;
-        let syscall = |token, nr, weight, always_allowed| WeightedSyscall {
+        let syscall = |token, nr, weight, is_allowed| WeightedSyscall {
             token,
             nr,
             weight,
-            always_allowed,
+            permission: if is_allowed { Permission::Always } else { Permission::Never },
         };
         let syscalls = [
             syscall(1, 0, 3.0, true),
@@ -384,8 +437,9 @@ mod tests {
             syscall(2, 0, 0.0, true),
             syscall(2, 1, 0.0, false),
         ];
-        let shares = shares(&syscalls, Model::Uncached);
+        let Shares { all, weighted } = shares(&syscalls, Model::Uncached);
         let [other, unseen, unlikely] = [OTHER_ARCHES / 2.0, UNSEEN / 2.0, UNLIKELY / 2.0];
-        assert_eq!(shares, [0.75, unseen, 0.25, unlikely, unseen, other, other, unlikely]);
+        assert_eq!(all, [0.75, unseen, 0.25, unlikely, unseen, other, other, unlikely]);
+        assert_eq!(weighted, [0.75, 0.0, 0.25, 0.0, 0.0, 0.0, 0.0, 0.0]);
     }
 }

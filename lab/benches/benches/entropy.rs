@@ -276,7 +276,7 @@ fn only_always_allowed(policy: &Policy, all: &Weights) -> Weights {
     let Ok(meaning) = store.policy(policy) else { panic!("too large") };
     let syscalls = all.resolve(&store, meaning, ONE);
     let allowed =
-        syscalls.into_iter().filter(|syscall| syscall.always_allowed).filter_map(|syscall| {
+        syscalls.into_iter().filter(|syscall| syscall.is_always_allowed()).filter_map(|syscall| {
             let name = Arch::X86_64.syscall_name(syscall.nr)?;
             Some((name.to_owned(), syscall.weight))
         });

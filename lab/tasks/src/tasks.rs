@@ -203,6 +203,12 @@ pub(crate) const TASKS: &[Task] = &[
         run: startup::run,
     },
     Task {
+        name: "tournament",
+        summary: "compile random rule sets with Callgate and every installed peer",
+        help: compare::TOURNAMENT_HELP,
+        run: compare::tournament,
+    },
+    Task {
         name: "truth",
         summary: "check what is measured against a loop in C, on a quiet and on a busy machine",
         help: truth::HELP,

@@ -10,7 +10,7 @@ use crate::cost::{Aim, Model};
 use crate::dispatch::{Exits, FREQUENT, Settings, dispatch};
 use crate::layout::{Program, lay_out};
 use crate::query::Interval;
-use crate::weights::{Alike, WeightedSyscall, Weights, shares_of_alike};
+use crate::weights::{Alike, Permission, WeightedSyscall, Weights, shares_of_alike};
 use crate::{Instructions, Result};
 
 /// A program for cases, with [`Aim::Quick`]; `None` if they need too much code. The program may be longer than the kernel
@@ -47,7 +47,7 @@ fn with_graph(
     let (mut codes, mut weights) = (Vec::with_capacity(cases.sections().len()), Vec::new());
     let mut at = 0;
     for of_token in alike.chunk_by(|a, b| a.first.token == b.first.token) {
-        let shares_of_token = &shares[at..at + of_token.len()];
+        let shares_of_token = &shares.all[at..at + of_token.len()];
         at += of_token.len();
         let token = of_token.first().map(|alike| alike.first.token)?;
         let section = cases.sections().iter().find(|section| section.token == token)?;
@@ -68,12 +68,12 @@ fn with_graph(
     is_allowed.then_some(program)
 }
 
-/// The intervals of the numbers of a token, and whether they are always allowed.
-fn intervals(cases: &Cases, token: u32) -> impl Iterator<Item = Interval<bool>> {
+/// The intervals of the numbers of a token, and whether they are permitted.
+fn intervals(cases: &Cases, token: u32) -> impl Iterator<Item = Interval<Permission>> {
     let section = cases.sections().iter().find(|section| section.token == token);
     let intervals = section.map_or(&[][..], |section| &section.intervals);
     intervals.iter().map(|NumberInterval { first, last, list }| {
-        let then = cases.verdict(*list) == Some(Verdict::ALLOW);
+        let then = Permission::of(cases.verdict(*list));
         Interval { first: *first, last: *last, then }
     })
 }
@@ -185,8 +185,8 @@ mod tests {
     fn syscalls_that_are_alike_are_one_unless_they_would_be_frequent() {
         let alike = |arch: Arch, first: u32, count: usize| {
             let last = arch.syscall_numbers().filter(|nr| *nr >= first).nth(count - 1).unwrap();
-            let (token, weight, always_allowed) = (arch.token(), 1.0, true);
-            let first = WeightedSyscall { token, nr: first, weight, always_allowed };
+            let (token, weight, permission) = (arch.token(), 1.0, Permission::Always);
+            let first = WeightedSyscall { token, nr: first, weight, permission };
             Alike { first, count: count as u32, arch, last }
         };
         let x32 = Arch::X32.first_number();

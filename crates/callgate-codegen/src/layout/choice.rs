@@ -14,7 +14,7 @@ use super::writer::{Copies, Emitted, Program, Setting};
 use crate::Aim;
 use crate::code::{Code, CodeId, Graph};
 use crate::native;
-use crate::weights::WeightedSyscall;
+use crate::weights::{Shares, WeightedSyscall};
 use callgate_core::{Endian, Layout, MAX_INSNS};
 
 /// The maximum number of orders that are tried for branches.
@@ -36,12 +36,12 @@ const NATIVE: f64 = 2.0;
 /// The maximum number of nodes in a copy, from its first one to a branch.
 const MAX_COPIED: usize = 4;
 
-/// The instructions of the code graph from `root` under syscalls with these [shares](crate::weights::shares). `input` is the layout of the structure with the loaded words, and the byte
-/// order of the machine.
+/// The instructions of the code graph from `root` under syscalls with these shares. `input` is the layout of the structure
+/// with the loaded words, and the byte order of the machine.
 pub(crate) fn lay_out(
     graph: &Graph,
     root: CodeId,
-    (syscalls, shares): (&[WeightedSyscall], &[f64]),
+    (syscalls, shares): (&[WeightedSyscall], &Shares),
     input: (Layout, Endian),
     aim: Aim,
 ) -> Program {
@@ -165,6 +165,7 @@ impl Emitted {
 mod tests {
     use super::*;
     use crate::code::{Code, Held};
+    use crate::weights::Permission;
     use callgate_core::{Arch, Insn, Op, Verdict, Word};
 
     /// A frequent syscall and a rare one share the check of a high half: the check follows the frequent one.
@@ -196,10 +197,11 @@ mod tests {
             token: Arch::X86_64.token(),
             nr,
             weight,
-            always_allowed: false,
+            permission: Permission::Filtered,
         });
         let input = (Layout::Seccomp, Endian::Little);
-        let program = lay_out(&graph, root, (&syscalls, &[0.1, 0.9]), input, Aim::Size);
+        let program =
+            lay_out(&graph, root, (&syscalls, &Shares::of(&[0.1, 0.9])), input, Aim::Size);
         let low = Insn::new(Op::LdWordAbs, low.offset(Endian::Little));
         let expected = [
             Insn::new(Op::LdWordAbs, 0),
@@ -239,10 +241,11 @@ mod tests {
             token: Arch::X86_64.token(),
             nr,
             weight: 1.0,
-            always_allowed: false,
+            permission: Permission::Filtered,
         });
         let input = (Layout::Seccomp, Endian::Little);
-        let insns = |aim| lay_out(&graph, root, (&syscalls, &[0.5, 0.5]), input, aim).insns;
+        let shares = Shares::of(&[0.5, 0.5]);
+        let insns = |aim| lay_out(&graph, root, (&syscalls, &shares), input, aim).insns;
         let jumps = |insns: &[Insn]| insns.iter().filter(|insn| insn.op == Op::Ja).count();
         let (copied, shared) = (insns(Aim::Speed), insns(Aim::Size));
         assert_eq!((copied.len(), jumps(&copied)), (12, 0), "{copied:?}");

@@ -2,7 +2,7 @@
 
 use crate::code::{Code, CodeId, Graph};
 use crate::lower::NumberWord;
-use crate::weights::WeightedSyscall;
+use crate::weights::{Shares, WeightedSyscall};
 use callgate_core::io_uring::Decision;
 use callgate_core::{Layout, Op, Relation, Word, slack_within};
 
@@ -16,19 +16,14 @@ pub(crate) struct Frequencies {
 }
 
 impl Frequencies {
-    /// Those under syscalls with these [shares](crate::weights::shares).
+    /// Those under syscalls with these shares.
     pub(crate) fn new(
         graph: &Graph,
         root: CodeId,
         layout: Layout,
-        (syscalls, all): (&[WeightedSyscall], &[f64]),
+        (syscalls, Shares { all, weighted }): (&[WeightedSyscall], &Shares),
     ) -> Frequencies {
         let number = NumberWord::of(layout);
-        let is_weighted = |(syscall, share): (&WeightedSyscall, &f64)| match syscall.weight > 0.0 {
-            true => *share,
-            false => 0.0,
-        };
-        let weighted: Vec<f64> = syscalls.iter().zip(all).map(is_weighted).collect();
         let mut frequencies = Frequencies { weighted: Counts::new(graph), all: Counts::new(graph) };
         let mut walk = Walk { graph, root, number, path: Vec::new() };
         let mut start = 0;
@@ -226,6 +221,7 @@ fn permitting(graph: &Graph, layout: Layout) -> Vec<bool> {
 mod tests {
     use super::*;
     use crate::code::Held;
+    use crate::weights::Permission;
     use callgate_core::Verdict;
 
     #[test]
@@ -238,8 +234,10 @@ mod tests {
         let open = test(allow, log);
         let first = test(refuse, open);
         let root = graph.load(Word::IP_LOW, first);
-        let syscall = WeightedSyscall { token: 0, nr: 0, weight: 7.0, always_allowed: false };
-        let frequencies = Frequencies::new(&graph, root, Layout::Seccomp, (&[syscall], &[1.0]));
+        let permission = Permission::Filtered;
+        let syscall = WeightedSyscall { token: 0, nr: 0, weight: 7.0, permission };
+        let shares = Shares::of(&[1.0]);
+        let frequencies = Frequencies::new(&graph, root, Layout::Seccomp, (&[syscall], &shares));
         let of = |id: CodeId| frequencies.weighted.reached(id);
         assert_eq!((of(root), of(first), of(refuse)), (1.0, 1.0, DENIED));
         assert_eq!((of(open), of(allow)), (1.0 - DENIED, (1.0 - DENIED) / 2.0));
@@ -275,7 +273,7 @@ mod tests {
             token: u32::from(nr >= 60),
             nr,
             weight: 1.0,
-            always_allowed: true,
+            permission: Permission::Always,
         });
         let syscalls: Vec<WeightedSyscall> = syscalls.collect();
         let mut together = 0;
@@ -311,10 +309,10 @@ mod tests {
             token: 0,
             nr,
             weight: 1.0,
-            always_allowed: nr != 16,
+            permission: if nr == 16 { Permission::Never } else { Permission::Always },
         });
-        let frequencies =
-            Frequencies::new(&graph, root, Layout::Seccomp, (&syscalls, &[1.0 / 3.0; 3]));
+        let shares = Shares::of(&[1.0 / 3.0; 3]);
+        let frequencies = Frequencies::new(&graph, root, Layout::Seccomp, (&syscalls, &shares));
         let third = |thirds: f64| move |is: f64| (is - thirds / 3.0).abs() < 1e-9;
         assert!(third(2.0)(frequencies.all.reached(allow)));
         assert!(third(1.0)(frequencies.all.edges(test)[1]));

@@ -392,7 +392,7 @@ mod tests {
     use super::super::forms::VARIABLE;
     use crate::code::Held;
     use crate::native;
-    use crate::weights::WeightedSyscall;
+    use crate::weights::{Permission, Shares, WeightedSyscall};
 
     const HELD: Held = Held::whole(Word::IP_LOW);
 
@@ -402,8 +402,9 @@ mod tests {
 
     /// Frequencies of a graph in which a single syscall reaches the root.
     fn frequencies(graph: &Graph, root: CodeId) -> Frequencies {
-        let syscall = WeightedSyscall { token: 0, nr: 0, weight: 1.0, always_allowed: false };
-        Frequencies::new(graph, root, Layout::Seccomp, (&[syscall], &[1.0]))
+        let permission = Permission::Filtered;
+        let syscall = WeightedSyscall { token: 0, nr: 0, weight: 1.0, permission };
+        Frequencies::new(graph, root, Layout::Seccomp, (&[syscall], &Shares::of(&[1.0])))
     }
 
     fn setting<'g>(graph: &'g Graph, frequencies: &'g Frequencies) -> Setting<'g> {

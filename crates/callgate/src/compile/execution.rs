@@ -1,6 +1,6 @@
 //! What a program executes under weights: which instructions, and how many for each syscall.
 
-use callgate_codegen::WeightedSyscall;
+use callgate_codegen::{Permission, WeightedSyscall};
 use callgate_core::diagram::{Func, Store};
 use callgate_core::{Arch, Emulator, Endian, LongProgram, Program, Word};
 
@@ -47,7 +47,7 @@ impl SyscallCost {
 
 /// Whether the kernel's cache (Linux 5.11) allows a syscall. It does not contain x32 numbers.
 fn is_cached(syscall: &WeightedSyscall) -> bool {
-    syscall.always_allowed && Arch::of_syscall(syscall.token, syscall.nr) != Some(Arch::X32)
+    syscall.is_always_allowed() && Arch::of_syscall(syscall.token, syscall.nr) != Some(Arch::X32)
 }
 
 impl Execution {
@@ -106,10 +106,12 @@ impl Execution {
             let emulator = emulator.as_mut();
             emulator.is_some_and(|emulator| emulator.is_constant_allow(syscall.token, syscall.nr))
         };
-        let weighted: Vec<WeightedSyscall> = weighted
-            .iter()
-            .map(|syscall| WeightedSyscall { always_allowed: is_recognized(syscall), ..*syscall })
-            .collect();
+        let mut weighted = weighted.to_vec();
+        for syscall in weighted.iter_mut().filter(|syscall| syscall.is_always_allowed()) {
+            if !is_recognized(syscall) {
+                syscall.permission = Permission::Filtered;
+            }
+        }
         Execution::new(store, meaning, program, &weighted, endian)
     }
 

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use callgate_codegen::{WeightedSyscall, query};
+use callgate_codegen::{Permission, WeightedSyscall, query};
 use callgate_core::diagram::{Func, Store};
-use callgate_core::{Emulator, Endian, LongProgram, Op, SeccompData, Word};
+use callgate_core::{Arch, Emulator, Endian, LongProgram, Op, SeccompData, Word};
 
 /// The mean number of instructions that a program executes under weights. Without weights, it is the mean over the
 /// syscalls that are permitted for some arguments; `None` if there are none.
@@ -20,27 +20,76 @@ pub fn expected_insns(
     endian: Endian,
 ) -> Option<f64> {
     let (syscalls, _) = counted(store, meaning, syscalls);
+    mean(store, meaning, program, syscalls.iter().map(|syscall| (syscall, syscall.weight)), endian)
+}
+
+/// The mean number of instructions that a program executes for permitted syscalls for which every kernel runs the filter, because
+/// arguments decide, or because their verdict is not ALLOW: under the weights, or of all of them if none has a weight. `None` if
+/// there are none.
+pub fn filtered_insns(
+    store: &Store,
+    meaning: Func,
+    program: &LongProgram,
+    syscalls: &[WeightedSyscall],
+    endian: Endian,
+) -> Option<f64> {
+    let (syscalls, _) = counted(store, meaning, syscalls);
+    let weights = filtered_weights(&syscalls);
+    mean(store, meaning, program, syscalls.iter().zip(weights), endian)
+}
+
+/// The mean over syscalls with these weights, which are sorted by arch.
+fn mean<'s>(
+    store: &Store,
+    meaning: Func,
+    program: &LongProgram,
+    weighted: impl Iterator<Item = (&'s WeightedSyscall, f64)>,
+    endian: Endian,
+) -> Option<f64> {
     let (mut sum, mut total) = (0.0, 0.0);
-    for of_arch in syscalls.chunk_by(|a, b| a.token == b.token) {
-        // The cofactor for an arch is computed once, not once per syscall.
-        let token = of_arch.first().map(|syscall| syscall.token);
-        let numbers = token.map_or(meaning, |token| store.follow(meaning, Word::ARCH, token));
-        let mut emulator = Emulator::new(program.insns());
-        for syscall in of_arch.iter().filter(|syscall| syscall.weight > 0.0) {
-            let emulation = emulator.emulate(syscall.token, syscall.nr);
-            // A path to a return tests nothing but the arch and the number.
-            let executed = match program.insns().get(emulation.end) {
-                Some(insn) if insn.op == Op::RetK => emulation.executed as f64,
-                _ => {
-                    let rest = store.follow(numbers, Word::NR, syscall.nr);
-                    executed(store, rest, program, syscall, endian)
-                }
-            };
-            sum += syscall.weight * executed;
-            total += syscall.weight;
+    // The cofactor for an arch is computed once, not once per syscall.
+    let mut of_arch: Option<(u32, Func, Emulator<'_>)> = None;
+    for (syscall, weight) in weighted.filter(|(_, weight)| *weight > 0.0) {
+        if of_arch.as_ref().is_none_or(|(token, ..)| *token != syscall.token) {
+            let numbers = store.follow(meaning, Word::ARCH, syscall.token);
+            of_arch = Some((syscall.token, numbers, Emulator::new(program.insns())));
         }
+        let Some((_, numbers, emulator)) = &mut of_arch else { continue };
+        let emulation = emulator.emulate(syscall.token, syscall.nr);
+        // A path to a return tests nothing but the arch and the number.
+        let executed = match program.insns().get(emulation.end) {
+            Some(insn) if insn.op == Op::RetK => emulation.executed as f64,
+            _ => {
+                let rest = store.follow(*numbers, Word::NR, syscall.nr);
+                executed(store, rest, program, syscall, endian)
+            }
+        };
+        sum += weight * executed;
+        total += weight;
     }
     (total > 0.0).then(|| sum / total)
+}
+
+/// The weights in the mean of syscalls for which the filter runs: theirs, or if none of them has one, the same for all of the
+/// architectures that have weights.
+fn filtered_weights(syscalls: &[WeightedSyscall]) -> Vec<f64> {
+    let is_filtered = |syscall: &WeightedSyscall| syscall.permission == Permission::Filtered;
+    let is_counted = syscalls.iter().any(|one| is_filtered(one) && one.weight > 0.0);
+    let mut weights = Vec::with_capacity(syscalls.len());
+    for of_arch in syscalls.chunk_by(is_of_same_arch) {
+        let has_weight = of_arch.iter().any(|syscall| syscall.weight > 0.0);
+        weights.extend(of_arch.iter().map(|syscall| match is_filtered(syscall) {
+            false => 0.0,
+            true if is_counted => syscall.weight,
+            true => f64::from(u8::from(has_weight)),
+        }));
+    }
+    weights
+}
+
+/// Whether two syscalls are of the same architecture; x32 has the token of x86-64.
+fn is_of_same_arch(a: &WeightedSyscall, b: &WeightedSyscall) -> bool {
+    Arch::of_syscall(a.token, a.nr) == Arch::of_syscall(b.token, b.nr)
 }
 
 /// The syscalls over which means are taken.

@@ -214,7 +214,7 @@ fn generate_with<F: Form>(
     let stats = Stats {
         insns: program.len(),
         expected_insns,
-        constant_allow: syscalls.iter().filter(|syscall| syscall.always_allowed).count(),
+        constant_allow: syscalls.iter().filter(|syscall| syscall.is_always_allowed()).count(),
         nodes: meaning.store().len().max(nodes),
     };
     Ok((proved, stats))
@@ -359,7 +359,7 @@ fn accepted(
 
 /// The arch tokens and numbers of the syscalls that are always allowed.
 fn always_allowed(syscalls: &[WeightedSyscall]) -> Vec<(u32, u32)> {
-    let allowed = syscalls.iter().filter(|syscall| syscall.always_allowed);
+    let allowed = syscalls.iter().filter(|syscall| syscall.is_always_allowed());
     allowed.map(|syscall| (syscall.token, syscall.nr)).collect()
 }
 

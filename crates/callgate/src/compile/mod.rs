@@ -39,7 +39,7 @@ pub use diagram::diagram;
 pub use error::CompileError;
 pub use execution::{Execution, InsnShare, SyscallCost};
 pub(crate) use expected::executed;
-pub use expected::{Basis, expected_insns};
+pub use expected::{Basis, expected_insns, filtered_insns};
 pub(crate) use generate::generate;
 pub use generate::{compile, compile_observed, recompile, recompile_observed};
 pub use options::{Compiled, CompiledTemplate, Options, Phase, Stats};

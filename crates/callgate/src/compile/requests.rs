@@ -3,7 +3,9 @@
 //! The steps are those of seccomp filters, without constant allow and weights: no cache of the kernel answers requests, and
 //! there are no recordings of them, so all opcodes that are not always denied count as equally frequent.
 
-use callgate_codegen::{Aim, Effort, Instructions, Model, Program as Unproved, WeightedSyscall};
+use callgate_codegen::{
+    Aim, Effort, Instructions, Model, Permission, Program as Unproved, WeightedSyscall,
+};
 use callgate_core::diagram::{Budget, DiagramError, Func, Store};
 use callgate_core::io_uring::{IoUringRequest, Member, OPCODES};
 use callgate_core::policy::RequestPolicy;
@@ -98,10 +100,13 @@ fn weighted_opcodes(
     let place = Member::Opcode.place(meaning.endian());
     let weighted = |opcode: u32| {
         let verdict = store.as_verdict(store.follow(func, place.low, opcode << place.shift));
-        let is_denied = verdict.is_some_and(|verdict| verdict.0 == 0);
-        let weight = if is_denied { 0.0 } else { 1.0 };
-        let always_allowed = verdict.is_some_and(|verdict| verdict.0 != 0);
-        WeightedSyscall { token: 0, nr: opcode, weight, always_allowed }
+        let permission = match verdict {
+            None => Permission::Filtered,
+            Some(verdict) if verdict.0 == 0 => Permission::Never,
+            Some(_) => Permission::Always,
+        };
+        let weight = if permission == Permission::Never { 0.0 } else { 1.0 };
+        WeightedSyscall { token: 0, nr: opcode, weight, permission }
     };
     (0..OPCODES).map(weighted).collect()
 }

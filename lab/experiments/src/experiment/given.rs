@@ -138,7 +138,7 @@ mod tests {
         let labels: Vec<&str> = table.rows.iter().map(|row| row.label.as_str()).collect();
         assert_eq!(labels, ["no filter", "mine"]);
         let cells: Vec<String> = table.cells(&table.rows[1], "..").collect();
-        assert_eq!(cells, ["125.0 (125.0 .. 125.0)", "25.0 (25.0 .. 25.0)", "20.0 (20.0 .. 20.0)"]);
+        assert_eq!(cells, ["125.0 (118.3 .. 131.7)", "25.0 (22.2 .. 27.8)", "20.0 (18.4 .. 21.6)"]);
         let none = Given { first: 2, names: Vec::new() };
         assert!(none.table("given", "getpid", Times::of_rounds(vec![vec![1.0]], 0)).is_none());
     }

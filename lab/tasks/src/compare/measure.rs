@@ -3,7 +3,7 @@
 use callgate_bpf::SyscallTable;
 use std::time::{Duration, Instant};
 
-use callgate::compile::{CompileError, Compiled, Options, compile, expected_insns, recompile};
+use callgate::compile::{CompileError, Compiled, Options, compile, recompile};
 use callgate::{Arch, Endian};
 use callgate_codegen::query::{Difference, differences};
 use callgate_codegen::{Aim, Model, WeightedSyscall, Weights};
@@ -96,10 +96,8 @@ impl Reference {
     }
 
     /// The mean number of executed instructions; `None` if no syscall has weight.
-    fn executed(&self, program: &Program, workload: usize) -> Option<f64> {
-        let syscalls = &self.syscalls[workload];
-        let weighed = syscalls.iter().any(|syscall| syscall.weight > 0.0);
-        weighed.then(|| expected_insns(&self.store, self.root, program, syscalls, ENDIAN)).flatten()
+    fn executed(&self, program: &Program, index: usize, workload: &Workload) -> Option<f64> {
+        workload.executed((&self.store, self.root), program, &self.syscalls[index])
     }
 
     fn constant_allow(&self, program: &Program) -> usize {
@@ -163,7 +161,7 @@ fn own(
     let mut executed = Vec::new();
     for (index, workload) in workloads.iter().enumerate() {
         let told = compile(policy, &options(workload.weights.clone()))?.program;
-        executed.push(reference.executed(&told, index));
+        executed.push(reference.executed(&told, index, workload));
     }
     Ok(Figures {
         insns: program.len(),
@@ -217,14 +215,17 @@ fn other(
         } else {
             program.clone()
         };
-        let theirs = Ours { insns, executed: reference.executed(&told, index) };
+        let theirs = Ours { insns, executed: reference.executed(&told, index, workload) };
         executed.push(theirs.executed);
         ours.push(best_of_aims(theirs, |aim| {
             let weights = workload.weights.clone();
-            let options = Options { model: Model::Uncached, aim, weights, ..Options::default() };
+            let options = Options { model: workload.model, aim, weights, ..Options::default() };
             let again = recompile(&program, ENDIAN, &reference.arches, &options);
             let Compiled { program, .. } = again.map_err(|error| error.to_string())?;
-            Ok(Ours { insns: program.len(), executed: reference.executed(&program, index) })
+            Ok(Ours {
+                insns: program.len(),
+                executed: reference.executed(&program, index, workload),
+            })
         }));
     }
     let constant_allow = reference.constant_allow(&program);
@@ -310,12 +311,9 @@ pub(super) fn again(
     let (mut executed, mut speed) = (Vec::new(), Vec::new());
     for workload in workloads {
         let syscalls = workload.weights.resolve(&store, root, arches);
-        let weighed = syscalls.iter().any(|syscall| syscall.weight > 0.0);
-        let mean = |program: &Program| {
-            weighed.then(|| expected_insns(&store, root, program, &syscalls, ENDIAN)).flatten()
-        };
+        let mean = |program: &Program| workload.executed((&store, root), program, &syscalls);
         let weights = workload.weights.clone();
-        let options = Options { model: Model::Uncached, weights, ..Options::default() };
+        let options = Options { model: workload.model, weights, ..Options::default() };
         let ours = recompile(program, ENDIAN, arches, &options).map_err(|e| e.to_string())?.program;
         executed.push(mean(program));
         speed.push(Ok(Ours { insns: ours.len(), executed: mean(&ours) }));

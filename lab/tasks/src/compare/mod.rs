@@ -3,7 +3,7 @@
 //! [`sets`] has the rule sets, in the neutral form of [`rules`]; [`peers`] builds and runs the other compilers;
 //! [`measure`] measures all programs and compares their MTBDDs; [`growth`] compiles increasing numbers of rules of
 //! the [`families`]; [`installed`] reads the filters that other programs install; [`own`] compiles everything with
-//! Callgate alone. [`document`] writes the report. A new part needs a name in [`Part`](options::Part) and a section of the report.
+//! Callgate alone; [`tournament`] draws random sets. [`document`] writes the report. A new part needs a name in [`Part`](options::Part) and a section of the report.
 
 mod chart;
 mod document;
@@ -23,9 +23,11 @@ mod rules;
 mod run;
 mod sets;
 mod text;
+mod tournament;
 mod workloads;
 
 pub(crate) use options::HELP;
 pub(crate) use run::run;
 pub(crate) use sets::texts as rule_sets;
+pub(crate) use tournament::{HELP as TOURNAMENT_HELP, run as tournament};
 pub(crate) use workloads::weights;

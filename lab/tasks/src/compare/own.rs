@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use callgate::compile::{Compiled, Options, compile, expected_insns, recompile};
+use callgate::compile::{Compiled, Options, compile, recompile};
 use callgate::{Arch, Endian};
 use callgate_codegen::{Aim, Model};
 use callgate_core::Program;
@@ -117,10 +117,10 @@ impl Case {
         }
         for workload in workloads {
             let syscalls = workload.weights.resolve(&store, root, &arches);
-            let told = Options { weights: workload.weights.clone(), ..options(Aim::Speed) };
-            let weighed = syscalls.iter().any(|syscall| syscall.weight > 0.0);
-            let mean = self.compile(&told).ok().filter(|_| weighed).and_then(|compiled| {
-                expected_insns(&store, root, &compiled.program, &syscalls, Endian::Little)
+            let (weights, model) = (workload.weights.clone(), workload.model);
+            let told = Options { weights, model, ..options(Aim::Speed) };
+            let mean = self.compile(&told).ok().and_then(|compiled| {
+                workload.executed((&store, root), &compiled.program, &syscalls)
             });
             cells.push(mean.map_or_else(|| "–".to_owned(), |mean| format!("{mean:.3}")));
         }

@@ -61,6 +61,11 @@ pub(crate) fn texts(
     Ok(sets.into_iter().map(|set| (set.name, text::write(&set.rules))).collect())
 }
 
+/// The rules of the built-in container profile.
+pub(super) fn container() -> Result<Rules> {
+    profile(CONTAINER_DEFAULT, ONE)
+}
+
 /// The project's own rule sets.
 pub(super) fn own() -> Result<Vec<RuleSet>> {
     let one = profile(CONTAINER_DEFAULT, ONE)?;

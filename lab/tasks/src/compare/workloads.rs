@@ -6,9 +6,12 @@ use callgate_bpf::SyscallTable;
 use std::fs;
 use std::path::Path;
 
-use callgate::Arch;
+use callgate::compile::{expected_insns, filtered_insns};
+use callgate::{Arch, Endian};
 use callgate_bpf::syscalls;
-use callgate_codegen::Weights;
+use callgate_codegen::{Model, WeightedSyscall, Weights};
+use callgate_core::Program;
+use callgate_core::diagram::{Func, Store};
 
 use callgate_tasks::Result;
 use callgate_tasks::files::stem;
@@ -19,16 +22,42 @@ const MAX_HOT: usize = 64;
 /// A workload.
 pub(super) struct Workload {
     pub(super) name: String,
+    /// The kernel for which programs are made that are compared under it.
+    pub(super) model: Model,
+    /// Whether figures are means of the syscalls with conditions only, which every kernel runs the filter for.
+    pub(super) is_filtered: bool,
     pub(super) weights: Weights,
     /// The most frequent syscalls of x86_64, with their share of all syscalls in thousandths; empty if all have
     /// the same weight.
     pub(super) hot: Vec<(u32, u32)>,
 }
 
-/// Uniform weights, the two workloads of this project, and those in files.
+impl Workload {
+    fn new(name: &str, weights: Weights, hot: Vec<(u32, u32)>) -> Workload {
+        let name = name.to_owned();
+        Workload { name, model: Model::Uncached, is_filtered: false, weights, hot }
+    }
+
+    /// The mean number of instructions that a program executes, which has this meaning; `None` if nothing has weight.
+    pub(super) fn executed(
+        &self,
+        (store, meaning): (&Store, Func),
+        program: &Program,
+        syscalls: &[WeightedSyscall],
+    ) -> Option<f64> {
+        let mean = if self.is_filtered { filtered_insns } else { expected_insns };
+        let has_weight = syscalls.iter().any(|syscall| syscall.weight > 0.0);
+        let is_counted = has_weight || self.is_filtered;
+        is_counted.then(|| mean(store, meaning, program, syscalls, Endian::Little)).flatten()
+    }
+}
+
+/// The syscalls with conditions, uniform weights, the two workloads of this project, and those in files.
 pub(super) fn all(files: &[impl AsRef<Path>]) -> Result<Vec<Workload>> {
+    let uniform = |name| Workload::new(name, Weights::uniform(), Vec::new());
     let mut all = vec![
-        Workload { name: "uniform".to_owned(), weights: Weights::uniform(), hot: Vec::new() },
+        Workload { model: Model::Cached, is_filtered: true, ..uniform("conditions") },
+        uniform("uniform"),
         parse("server", include_str!("weights/server.txt"))?,
         parse("skewed", include_str!("weights/skewed.txt"))?,
     ];
@@ -67,7 +96,7 @@ fn parse(name: &str, text: &str) -> Result<Workload> {
     };
     let hot = by_count.iter().filter_map(share).take(MAX_HOT).collect();
     let weights = Weights::counts(counts).map_err(|error| error.to_string())?;
-    Ok(Workload { name: name.to_owned(), weights, hot })
+    Ok(Workload::new(name, weights, hot))
 }
 
 #[cfg(test)]
@@ -89,7 +118,7 @@ mod tests {
     #[test]
     fn the_own_workloads_are_right() {
         let all = all(&[] as &[&Path]).unwrap();
-        assert_eq!(all.len(), 3);
-        assert!(all[1].hot.len() > 20 && all[2].hot[0].1 == 900);
+        assert_eq!(all.len(), 4);
+        assert!(all[2].hot.len() > 20 && all[3].hot[0].1 == 900);
     }
 }

@@ -3,7 +3,7 @@
 use super::function::{Function, HIGHER, MAX_CLASSES, VALUES, wide_value};
 use super::search::Cost;
 use callgate::{Arch, Endian, Program, SeccompData, Verdict};
-use callgate_codegen::{Aim, Effort, Instructions, Model, WeightedSyscall, generate};
+use callgate_codegen::{Aim, Effort, Instructions, Model, Permission, WeightedSyscall, generate};
 use callgate_core::diagram::{DiagramError, Func, Store, var_of};
 use callgate_core::{Insn, Word};
 
@@ -50,7 +50,10 @@ impl Subject {
                 token: Arch::X86_64.token(),
                 nr: wide_value(value),
                 weight: f64::from(cost.weights[usize::from(value)]),
-                always_allowed: self.function.class(value) == 1,
+                permission: match self.function.class(value) {
+                    1 => Permission::Always,
+                    _ => Permission::Never,
+                },
             })
             .collect();
         let generated = generate(
