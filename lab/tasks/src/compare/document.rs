@@ -157,8 +157,8 @@ impl Report {
 }
 
 const COLUMNS: &str = "\
-*insns* is the number of instructions of the program. *conditions*, *uniform*, *server*, *skewed* and so on are the mean
-numbers of instructions executed per syscall under that workload: *conditions* are the permitted syscalls whose
+*insns* is the number of instructions of the program. *args*, *uniform*, *server*, *skewed* and so on are the mean
+numbers of instructions executed per syscall under that workload: *args* are the permitted syscalls whose
 arguments decide, for which every kernel runs the filter, all with the same weight; *uniform* gives all always-allowed
 syscalls of x86_64 the same weight, the others use the counts in `lab/tasks/src/compare/weights/` and in files
 given with `--weights`. Where the verdict depends on arguments, the figure is the mean over the permitted

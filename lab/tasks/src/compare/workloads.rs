@@ -56,7 +56,7 @@ impl Workload {
 pub(super) fn all(files: &[impl AsRef<Path>]) -> Result<Vec<Workload>> {
     let uniform = |name| Workload::new(name, Weights::uniform(), Vec::new());
     let mut all = vec![
-        Workload { model: Model::Cached, is_filtered: true, ..uniform("conditions") },
+        Workload { model: Model::Cached, is_filtered: true, ..uniform("args") },
         uniform("uniform"),
         parse("server", include_str!("weights/server.txt"))?,
         parse("skewed", include_str!("weights/skewed.txt"))?,
