@@ -39,8 +39,8 @@ func WithENOSYSAbove(how string) Option { return set(func(s *settings) { s.sourc
 // WithSystemd sets the version of systemd for units, such as 257.
 func WithSystemd(version string) Option { return set(func(s *settings) { s.source.Systemd = version }) }
 
-// WithPart sets the part of a text that has several: the name of a resource of Kubernetes, or the thread of a document of
-// Firecracker.
+// WithPart sets the part of a text that has several: the name of a resource of Kubernetes, the thread of a document of
+// Firecracker, or the name or line of an array in source code.
 func WithPart(name string) Option { return set(func(s *settings) { s.source.Part = name }) }
 
 // WithFiles sets the files that a policy includes, or base profiles, by the names that the source uses.

@@ -19,6 +19,8 @@ pub enum Advice {
     Define(String),
     /// Write the value of this name, or define it.
     ValueOf(String),
+    /// Choose one of the programs of a text by its name or line, such as this one.
+    OneProgram(String),
     /// What to do with a program that the kernel would refuse.
     Program(ProgramHint),
     /// Remove hidden characters, of which this many more are not reported.
@@ -138,6 +140,12 @@ impl fmt::Display for Advice {
                 return write!(
                     f,
                     "write its value instead, add a line `#define {name} …`, or give a definition"
+                );
+            }
+            Advice::OneProgram(name) => {
+                return write!(
+                    f,
+                    "choose one by its name or line as the part of the text, such as {name}, or keep only that one"
                 );
             }
             Advice::Program(hint) => return hint.fmt(f),

@@ -190,7 +190,8 @@ CALLGATE_CHECKED int callgate_source_add_source(callgate_source *expression, con
  *	enosys_above	on, off or runc-1.1: ENOSYS for newer syscalls
  *	systemd		the version of systemd, such as 257
  *	part		the part of a text with several: the name of a resource of
- *			Kubernetes, or the thread of a document of Firecracker
+ *			Kubernetes, the thread of a document of Firecracker, or
+ *			the name or line of an array in source code
  *	strict		true or false: whether unknown names and invisible characters are
  *			errors
  *	endian		little or big: the byte order of a program

@@ -47,6 +47,11 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
                 "write its value instead, add a line `#define {name} …`, or give --define {name}=VALUE"
             ));
         }
+        Advice::OneProgram(name) => {
+            return Some(format!(
+                "add #NAME, #FUNCTION or #LINE to the name of the file, such as #{name}, or keep only that one"
+            ));
+        }
         Advice::Program(ProgramHint::ByteOrder(Endian::Big)) =>
             "in big-endian byte order this is a valid program: use `--endian big`",
         Advice::Program(ProgramHint::ByteOrder(Endian::Little)) =>

@@ -21,7 +21,8 @@ class SourceOptions(TypedDict, total=False):
         CAP_CHOWN,CAP_KILL.
     enosys_above: whether syscalls newer than all that a profile names fail with ENOSYS: on, runc-1.1 or off.
     systemd: the version of systemd for units, such as "257".
-    part: the part of a text with several: the name of a resource of Kubernetes, or the thread of a document of Firecracker.
+    part: the part of a text with several: the name of a resource of Kubernetes, the thread of a document of Firecracker, or
+        the name or line of an array in source code.
     files: the files that a policy includes, or base profiles, by the names that the source uses.
     strict: whether unknown names of syscalls are errors instead of warnings.
     endian: the byte order of a program, little or big.

@@ -25,6 +25,18 @@ impl Errors {
         }
     }
 
+    /// Adds an error, unless there is one with the same message.
+    pub(crate) fn push_new(&mut self, error: Diagnostic) {
+        if !self.0.diagnostics.iter().any(|known| known.message == error.message) {
+            self.push(error);
+        }
+    }
+
+    /// Those that are kept.
+    pub(crate) fn list(&self) -> &[Diagnostic] {
+        &self.0.diagnostics
+    }
+
     /// Adds the errors of a part of the text.
     pub(crate) fn append(&mut self, other: Errors) {
         self.0.left_out += other.0.left_out;

@@ -1,10 +1,11 @@
-//! What a text is read for, with which macros, and what is read.
+//! What a text is read for, with which macros, which part of it, and what is read.
 
 use crate::diagnostic::Diagnostic;
 use crate::token::quote;
 use callgate_core::{Arch, Endian, RawInsn};
 
-/// The machine that the program of a text is for, and the macros that are defined without the text.
+/// The machine that the program of a text is for, the macros that are defined without the text, and which of its programs is
+/// read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextOptions {
     endian: Endian,
@@ -12,13 +13,21 @@ pub struct TextOptions {
     pub(super) usual_arch: Option<Arch>,
     pub(super) definitions: Vec<Definition>,
     pub(super) is_strict: bool,
+    pub(super) part: Option<String>,
 }
 
 impl TextOptions {
     /// For machines of a byte order. If the text compares with exactly one architecture, it is read for that one.
     pub const fn new(endian: Endian) -> TextOptions {
         let definitions = Vec::new();
-        TextOptions { endian, arch: None, usual_arch: None, definitions, is_strict: false }
+        TextOptions {
+            endian,
+            arch: None,
+            usual_arch: None,
+            definitions,
+            is_strict: false,
+            part: None,
+        }
     }
 
     /// The architecture of the names of syscalls and constants, whatever the text says.
@@ -33,7 +42,8 @@ impl TextOptions {
         TextOptions { usual_arch: Some(arch), ..self }
     }
 
-    /// With macros that are defined, or not, before the text is read.
+    /// With macros that are defined, or not, before the text is read. A name that the text declares as a variable or a
+    /// parameter is no macro then: it has the value.
     #[must_use]
     pub fn with_definitions(self, definitions: Vec<Definition>) -> TextOptions {
         TextOptions { definitions, ..self }
@@ -43,6 +53,24 @@ impl TextOptions {
     #[must_use]
     pub fn with_strict(self, is_strict: bool) -> TextOptions {
         TextOptions { is_strict, ..self }
+    }
+
+    /// Which array of instructions in source code is the program: its name, the name of the function that it is in, or its line.
+    ///
+    /// ```
+    /// use callgate_bpf::text::{self, TextOptions};
+    /// use callgate_core::Endian;
+    ///
+    /// let source = "struct sock_filter a[] = { { 6, 0, 0, 0 } }, b[] = { { 6, 0, 0, 0x7fff0000 } };";
+    /// let options = TextOptions::new(Endian::Little);
+    /// assert!(text::parse_program(source, &options).is_err());
+    /// let options = options.with_part("b".to_owned());
+    /// assert_eq!(text::parse_program(source, &options)?.insns[0].k, 0x7fff_0000);
+    /// # Ok::<(), callgate_bpf::asm::AsmError>(())
+    /// ```
+    #[must_use]
+    pub fn with_part(self, part: String) -> TextOptions {
+        TextOptions { part: Some(part), ..self }
     }
 
     /// The byte order of hexadecimal bytes and of the halves of arguments.

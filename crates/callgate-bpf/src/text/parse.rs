@@ -67,6 +67,9 @@ fn read(
 ) -> Result<TextProgram, AsmError> {
     let text = &*cleaned.text;
     let endian = options.endian();
+    if options.part.is_some() && form(text, &tokens(text)?) != Form::Source {
+        return Err(source::no_parts().into());
+    }
     if let Some(bytes) = dumped::bytes(text, endian) {
         return Ok(of_insns(table::whole(&bytes?, endian)?, endian, false));
     }

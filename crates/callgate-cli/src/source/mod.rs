@@ -10,7 +10,7 @@
 //! `android:DIRECTORY#FILTER` is a filter of Android, from lists of syscalls ([`android`]).
 //!
 //! A JSON object in which a thread has a `filter` is a document of Firecracker. `FILE#NAME` is one of its
-//! threads, or one of several Kubernetes resources in a file ([`part`]).
+//! threads, one of several Kubernetes resources in a file, or one of several arrays in source code ([`part`]).
 //!
 //! `systemd:TEXT` and unit files are the stack of filters that systemd installs ([`unit`]).
 //!

@@ -1,5 +1,5 @@
-//! A named part of a file as a source, `FILE#NAME`: the filter of a thread in a document of Firecracker, or a resource of
-//! Kubernetes in a file with several.
+//! A named part of a file as a source, `FILE#NAME`: the filter of a thread in a document of Firecracker, a resource of
+//! Kubernetes in a file with several, or an array of instructions in source code.
 //!
 //! The name follows the last `#`. Names of files may contain `#`: without `firecracker:`, a text that is the name of a file is
 //! that file.

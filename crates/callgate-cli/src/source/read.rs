@@ -27,6 +27,7 @@ pub(crate) fn read_text(
         machine: Arch::native(),
         definitions,
         strict,
+        part: None,
     };
     let listing = options.parse(text, endian, None);
     let listing = listing.map_err(|errors| Failure::of(place.name(), errors))?;

@@ -154,7 +154,7 @@ pub enum ReadingOption {
 pub enum Parts {
     /// It has none.
     None,
-    /// A file may have several parts with names, such as resources of Kubernetes.
+    /// A file may have several parts with names, such as resources of Kubernetes and arrays in source code.
     Some,
     /// Each part has a name, such as the filters of threads.
     Always,

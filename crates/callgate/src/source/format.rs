@@ -62,7 +62,11 @@ impl SourceFormat {
 
     /// Whether a text has parts, one of which is read.
     pub fn parts(self) -> Parts {
-        self.language().map_or(Parts::None, |language| language.language().parts)
+        match self {
+            SourceFormat::Policy(language) => language.language().parts,
+            SourceFormat::Program(ProgramForm::Text) => Parts::Some,
+            SourceFormat::Program(ProgramForm::Raw) | SourceFormat::Socket => Parts::None,
+        }
     }
 
     /// Detects the format from the name of the file and the content.

@@ -26,6 +26,8 @@ pub struct ListingReading {
     pub definitions: Vec<Definition>,
     /// Whether what is assumed about the text is an error.
     pub strict: bool,
+    /// Which array of instructions in source code is read: its name, that of the function it is in, or its line.
+    pub part: Option<String>,
 }
 
 /// A program as text after it was read.
@@ -99,6 +101,9 @@ impl ListingReading {
         }
         if let Some(machine) = self.machine {
             options = options.with_usual_arch(machine);
+        }
+        if let Some(part) = &self.part {
+            options = options.with_part(part.clone());
         }
         let program =
             text::parse_program(text, &options).map_err(|error| error.into_diagnostics())?;

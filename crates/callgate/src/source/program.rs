@@ -85,7 +85,7 @@ impl Reader<'_> {
         bytes: &[u8],
         text: Option<&str>,
     ) -> Result<(P, Endian, Vec<Diagnostic>), Messages> {
-        let SourceText { content, reading, wording, .. } = self.source;
+        let SourceText { content, reading, wording, part, .. } = self.source;
         let refused = |error: ProgramError| self.all(violations(&error, wording.socket_filters));
         let given = reading.of_program().map_err(|error| self.all([error]))?;
         let raw = |bytes: &[u8]| {
@@ -122,6 +122,7 @@ impl Reader<'_> {
                     machine: Some(reading.machine),
                     definitions: reading.definitions.clone(),
                     strict: reading.strict,
+                    part: part.clone(),
                 };
                 let read = listing.read(text);
                 let Listing { insns, endian, warnings } =

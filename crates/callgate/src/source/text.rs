@@ -20,7 +20,8 @@ pub struct SourceText {
     pub content: Content,
     /// The format, if it is given.
     pub format: Option<SourceFormat>,
-    /// The part of the text: the name of a resource of Kubernetes, or the thread of a document of Firecracker.
+    /// The part of the text: the name of a resource of Kubernetes, the thread of a document of Firecracker, or the name or line
+    /// of an array in source code.
     pub part: Option<String>,
     /// The files that it may include, or of which it consists, by name.
     pub files: BTreeMap<String, String>,

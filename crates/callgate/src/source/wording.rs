@@ -51,7 +51,7 @@ impl Wording {
         socket_filters: "",
         no_parts: [
             "a text in this format has no parts with names",
-            "`part` is for resources of Kubernetes and threads of Firecracker",
+            "`part` is for resources of Kubernetes, threads of Firecracker and arrays in source code",
         ],
         android_filter: |_, filter| match filter {
             "" => "omit `part`".to_owned(),
@@ -74,7 +74,7 @@ impl Wording {
         give_content: "give what it contains: `std::fs::read_to_string`, and the name with `SourceText::named`",
         no_parts: [
             "a text in this format has no parts with names",
-            "`SourceText::part` is for resources of Kubernetes and threads of Firecracker",
+            "`SourceText::part` is for resources of Kubernetes, threads of Firecracker and arrays in source code",
         ],
         android_filter: |_, filter| match filter {
             "" => "omit `SourceText::part`".to_owned(),

@@ -123,7 +123,7 @@ fn an_element_that_is_no_instruction_is_an_error() {
         ),
         (
             "int a[] = { 1 }; struct sock_filter f[] = { { 6, 0, 0, 0 } }, g[] = { { 6, 0, 0, 1 } };",
-            "1:71: a second array of instructions begins here; the first has 1",
+            "1:71: this text has 2 programs, and which one is meant is not known: `f` (line 1, 1 instruction), `g` (line 1, 1 instruction)",
         ),
         ("{ 6, 0, 0, __NR_raed }", "1:12: `__NR_raed` is not a syscall"),
         (

@@ -22,11 +22,13 @@ pub(super) enum Truth {
 /// What conditions ask about names.
 pub(super) struct Conditions<'c, 'n> {
     /// What the text says about a name: `None` if nothing.
-    pub(super) of_text: &'c dyn Fn(&str) -> Option<bool>,
+    of_text: &'c dyn Fn(&str) -> Option<bool>,
+    /// What the answers to earlier questions say about a name.
+    assumed: &'c dyn Fn(&str) -> Option<bool>,
     /// Whether the header of a name is included.
     has_header: &'c dyn Fn(&str) -> bool,
-    pub(super) names: &'n Names,
-    pub(super) literals: Literals,
+    names: &'n Names,
+    literals: Literals,
     /// What the condition depends on.
     open: Option<Diagnostic>,
 }
@@ -34,12 +36,13 @@ pub(super) struct Conditions<'c, 'n> {
 impl<'c, 'n> Conditions<'c, 'n> {
     pub(super) fn new(
         of_text: &'c dyn Fn(&str) -> Option<bool>,
+        assumed: &'c dyn Fn(&str) -> Option<bool>,
         has_header: &'c dyn Fn(&str) -> bool,
         names: &'n Names,
         literals: Literals,
     ) -> Self {
         let literals = Literals { in_condition: true, ..literals };
-        Conditions { of_text, has_header, names, literals, open: None }
+        Conditions { of_text, assumed, has_header, names, literals, open: None }
     }
 
     /// Whether an expression holds. Its macros are expanded; `end` is the position after it.
@@ -65,7 +68,7 @@ impl<'c, 'n> Conditions<'c, 'n> {
     }
 
     fn defined(&mut self, name: Token<'_>) -> Option<bool> {
-        if let Some(known) = (self.of_text)(name.text) {
+        if let Some(known) = (self.of_text)(name.text).or_else(|| (self.assumed)(name.text)) {
             return Some(known);
         }
         match self.known(name.text) {
@@ -122,7 +125,7 @@ impl<'c, 'n> Conditions<'c, 'n> {
             return Ok(Value::unknown());
         }
         // The name of a macro with parameters, or what `#undef` removed.
-        if (self.of_text)(name.text).is_some() {
+        if (self.of_text)(name.text).is_some() || (self.assumed)(name.text) == Some(false) {
             return Ok(zero);
         }
         match self.known(name.text) {

@@ -10,12 +10,14 @@ use super::changed::changes;
 use super::field::{Constants, Context, Fields};
 use super::integer::{Type, Value};
 use super::literal::Literals;
-use super::types::Types;
+use super::types::{Types, structure};
 use crate::symbols::Names;
 use crate::token::Token;
 
 /// How many tokens a declaration may have before its name.
 const MAX_TYPE: usize = 6;
+/// How many tokens a structure may have before its members.
+const MAX_HEAD: usize = 16;
 /// How many tokens a list of enumerators may have.
 const MAX_LIST: usize = 4000;
 
@@ -42,7 +44,7 @@ pub(super) fn declared<'a>(
         match token.text {
             "enum" => enumerators(rest, &mut constants, &evaluate),
             "struct" => {
-                if let Some(name) = other_layout(rest, types) {
+                if let Some(name) = other_layout(rest, types).or_else(|| own_structure(rest)) {
                     constants.insert(name, None);
                 }
             }
@@ -137,7 +139,7 @@ fn enumerators<'a>(
 }
 
 /// The type of integers that these tokens end with, and whether it is constant.
-fn type_before(before: &[Token<'_>], types: &Types<'_>) -> Option<(Type, bool)> {
+pub(super) fn type_before(before: &[Token<'_>], types: &Types<'_>) -> Option<(Type, bool)> {
     let is_word = |token: &&Token<'_>| token.is_name() && types.is_word(token.text);
     let words = before.iter().rev().take_while(is_word).count();
     let words = before.get(before.len() - words..).filter(|words| !words.is_empty())?;
@@ -162,6 +164,19 @@ const STRUCTURES: &[(&str, &[Member])] = &[
     ),
     ("struct sock_filter", &[(2, &["code"]), (1, &["jt"]), (1, &["jf"]), (4, &["k"])]),
 ];
+
+/// The structure of the headers whose name a text defines itself; those that are compared with the kernel's are not among
+/// them.
+fn own_structure(rest: &[Token<'_>]) -> Option<&'static str> {
+    let is_attribute = |token: &Token<'_>| token.text.starts_with("__attribute");
+    let has_attributes = rest.iter().skip(1).take(2).any(is_attribute);
+    let ends = if has_attributes { ";{=" } else { ";{=,)" };
+    let length = rest.iter().take(MAX_HEAD).take_while(|token| !token.is_any(ends)).count();
+    let (head, after) = rest.split_at_checked(length)?;
+    let (name, _) = head.iter().skip(1).find_map(|token| structure(token.text))?;
+    let is_compared = STRUCTURES.iter().any(|(full, _)| *full == name);
+    (after.first().is_some_and(|open| open.is('{')) && !is_compared).then_some(name)
+}
 
 /// The structure of the kernel that a text defines in another way.
 fn other_layout(rest: &[Token<'_>], types: &Types<'_>) -> Option<&'static str> {

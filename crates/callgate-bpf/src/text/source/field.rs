@@ -9,7 +9,7 @@ use super::literal::Literals;
 use super::pairs::Pairs;
 use super::parameters::{Parameter, Parameters};
 use super::predefined::{Defined, defined};
-use super::types::Types;
+use super::types::{Types, structure};
 use crate::cursor::{Cursor, Result};
 use crate::diagnostic::{Diagnostic, Position, error};
 use crate::lexer::Language;
@@ -158,7 +158,13 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
         let parameter = self.parameters.as_mut().and_then(|known| known.find(name, types));
         let quoted = quote(name);
         let message = match parameter {
-            Some(Parameter::Argument(argument)) => {
+            Some(Parameter::Argument { function, argument }) if is_computed(argument) => {
+                format!(
+                    "{quoted} is a parameter of {}, whose argument is computed when the program runs",
+                    quote(function)
+                )
+            }
+            Some(Parameter::Argument { argument, .. }) => {
                 let mut cursor = Cursor::new(argument, token.position);
                 let value = expression(&mut cursor, &mut Fields::outside(self.context))?;
                 return if cursor.is_empty() {
@@ -166,6 +172,10 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
                 } else {
                     cursor.fail("the end of the argument")
                 };
+            }
+            Some(Parameter::Unknown { function, calls: 0 }) => {
+                let function = quote(function);
+                format!("{quoted} is a parameter of {function}, which this text does not call")
             }
             Some(Parameter::Unknown { function, calls }) => {
                 let function = quote(function);
@@ -271,16 +281,17 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
     /// `(__u32)`: the size of a type.
     fn size(&self, cursor: &mut Cursor<'_, 'a>) -> Result<Value> {
         cursor.expect("(")?;
-        let structure = match cursor.rest() {
-            [first, name, ..] if first.text == "struct" => match name.text {
-                "seccomp_data" => Some(64),
-                "sock_filter" => Some(8),
-                _ => None,
-            },
+        let known = match cursor.rest() {
+            [first, name, ..] if first.text == "struct" => structure(name.text),
             _ => None,
         };
-        let (size, words) = match structure {
-            Some(size) => (size, 2),
+        let (size, words) = match known {
+            Some((name, _)) if self.context.constants.get(name).is_some() => {
+                let message = format!("this text defines {} itself", quote(name));
+                return Err(error(cursor.position(), message)
+                    .help("write its size in bytes instead of `sizeof`"));
+            }
+            Some((_, size)) => (size, 2),
             None => match self.context.types.named(cursor.rest()) {
                 Some((kind, words)) => (kind.size(), words),
                 None => return cursor.fail("a type of integers, such as `__u32`"),
@@ -349,6 +360,16 @@ impl<'a> Terms<'a> for Fields<'_, '_, 'a> {
             _ => cursor.fail("a number or a name"),
         }
     }
+}
+
+/// Whether an argument has a call, an element or a member, whose value only the running program has.
+fn is_computed(argument: &[Token<'_>]) -> bool {
+    let is_call = |pair: &[Token<'_>]| {
+        matches!(pair, [name, open] if name.is_name() && open.is_any("([")
+            && !matches!(name.text, "sizeof" | "offsetof" | "__builtin_offsetof"))
+    };
+    let is_arrow = |pair: &[Token<'_>]| matches!(pair, [dash, end] if dash.is('-') && end.is('>'));
+    argument.windows(2).any(|pair| is_call(pair) || is_arrow(pair))
 }
 
 /// Skips the path before a name, `libc::` or `unix.`; returns whether the name is one of Go's packages for syscalls.

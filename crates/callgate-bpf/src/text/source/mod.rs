@@ -15,20 +15,23 @@
 //! text, and parameters of a function that the text calls once.
 //!
 //! Everything in an array is an instruction or an error. A text with two arrays is refused, because the first and the
-//! second may be different programs.
+//! second may be different programs, unless one of them is [`chosen`].
 //!
 //! # C
 //!
 //! The [lexer](crate::lexer) joins lines and removes comments, [`preprocess`] follows the directives, [`expand`] expands [`macros`],
 //! [`condition`] and [`predefined`] decide which lines apply. [`expression`], [`integer`], [`literal`] and [`types`] compute
 //! with the integers of C. All of this follows gcc, with which `cargo lab pasted-c` compares it, or is refused: a name
-//! about which nothing is known is a question ([`read`]), never a guess.
+//! about which nothing is known is a question ([`readings`]), never a guess.
 //!
 //! The work is bounded: macros are expanded to a limited number of tokens, parentheses and macros have a limited depth,
 //! and a text is read a limited number of times.
 
 mod changed;
+mod chosen;
 mod condition;
+mod copies;
+mod declarator;
 mod declared;
 mod expand;
 mod expression;
@@ -48,20 +51,27 @@ mod place;
 mod predefined;
 mod preprocess;
 mod read;
+mod readings;
 mod rows;
 mod shape;
 mod types;
 mod uses;
+mod variables;
 
+pub(super) use chosen::no_parts;
 pub(super) use read::rows;
 pub(super) use shape::builder;
 
 #[cfg(test)]
 mod array_tests;
 #[cfg(test)]
+mod guard_tests;
+#[cfg(test)]
 mod hostile_tests;
 #[cfg(test)]
 mod macro_tests;
+#[cfg(test)]
+mod project_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -19,8 +19,8 @@ const TYPES: &[&str] = &[
 
 /// What is known about the value of a parameter.
 pub(super) enum Parameter<'t, 'a> {
-    /// The argument of the only call.
-    Argument(&'t [Token<'a>]),
+    /// The argument of the only call, and the name of the function.
+    Argument { function: &'a str, argument: &'t [Token<'a>] },
     /// The name of the function, and how often it is called.
     Unknown { function: &'a str, calls: usize },
     /// The function changes it, or hides it.
@@ -66,7 +66,7 @@ impl<'t, 'a> Parameters<'t, 'a> {
             }
         }
         Some(match calls.as_slice() {
-            [only] => Parameter::Argument(only),
+            [argument] => Parameter::Argument { function, argument },
             _ => Parameter::Unknown { function, calls: calls.len() },
         })
     }

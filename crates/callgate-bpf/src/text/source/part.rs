@@ -30,6 +30,29 @@ pub(super) fn other_part(
         Some(number) => usize::try_from(number) != Ok(elements),
         None => is_computed(length),
     };
+    part_with(tokens, name, elements, &is_other)
+}
+
+/// The same for the variable that has a copy of the array, which may be longer.
+pub(super) fn other_part_of_copy(
+    tokens: &[Token<'_>],
+    name: &str,
+    elements: usize,
+    value: &dyn Fn(&[Token<'_>]) -> Option<i128>,
+) -> Option<Diagnostic> {
+    let is_other = |length: &[Token<'_>]| match value(length) {
+        Some(number) => usize::try_from(number) != Ok(elements),
+        None => is_computed(length) || length.iter().any(|token| token.text == name),
+    };
+    part_with(tokens, name, elements, &is_other)
+}
+
+fn part_with(
+    tokens: &[Token<'_>],
+    name: &str,
+    elements: usize,
+    is_other: &dyn Fn(&[Token<'_>]) -> bool,
+) -> Option<Diagnostic> {
     let programs = bases(tokens);
     let is_wrong = |at: usize| {
         let before = tokens.get(..at).unwrap_or_default();

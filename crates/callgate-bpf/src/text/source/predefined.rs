@@ -45,7 +45,9 @@ const OF_ARCHES: &[(&[Arch], &[&str])] = &[
     (&[Arch::Aarch64], &["__aarch64__", "__AARCH64EL__"]),
     (&[Arch::Arm], &["__arm__", "__arm", "__ARMEL__", "__ARM_EABI__"]),
     (&[], &["__AARCH64EB__", "__ARMEB__", "__ia64__", "__alpha__", "__sparc__", "__sparc", "__sparc64__", "__nios2__",
-        "__arc__", "__csky__", "__hexagon__", "__microblaze__", "__or1k__", "__xtensa__", "__tilegx__", "__aarch32__"]),
+        "__arch64__", "__arc__", "__csky__", "__hexagon__", "__microblaze__", "__or1k__", "__xtensa__", "__tilegx__",
+        "__aarch32__", "__nds32__", "__metag__", "__score__", "__unicore32__", "__frv__", "__cris__", "__bfin__",
+        "__avr32__", "__m32r__", "__mn10300__"]),
     (&[Arch::Riscv64], &["__riscv"]),
     (&[Arch::S390x, Arch::S390], &["__s390__"]),
     (&[Arch::S390x], &["__s390x__"]),
@@ -81,6 +83,13 @@ pub(super) fn defined(name: &str, names: &Names, model: Model) -> Defined {
     }
     if has_word(NEVER, name) {
         return Defined::No;
+    }
+    if name == "__riscv_xlen" {
+        return match names.arch() {
+            Some(Arch::Riscv64) => Defined::As(64, Type::INT),
+            Some(_) => Defined::No,
+            None => Defined::OfArch,
+        };
     }
     if let Some((arches, _)) = OF_ARCHES.iter().find(|(_, own)| own.contains(&name)) {
         return match names.arch() {

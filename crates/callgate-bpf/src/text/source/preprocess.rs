@@ -1,7 +1,8 @@
 //! The preprocessor of C: conditionals, definitions and the expansion of macros.
 //!
 //! A condition that depends on a name about which nothing is known has no result. It is a question: the text is read with
-//! both answers, and the question matters only if the programs differ.
+//! both answers, and the question matters only if the programs differ. The answer whether a name is defined holds for later
+//! conditions as well.
 
 use crate::advice::Advice;
 use std::cell::RefCell;
@@ -36,13 +37,22 @@ pub(super) struct Before<'t, 'a> {
     pub(super) undefined: Vec<&'a str>,
 }
 
+/// A condition that depends on what is not known.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    /// The question as an error.
+    pub(super) error: Diagnostic,
+    /// The name, if the condition is only whether it is defined, and whether that is negated.
+    pub(super) tested: Option<(String, bool)>,
+}
+
 /// A preprocessed text.
 #[derive(Default)]
 pub(super) struct Preprocessed<'a> {
     /// Without directives and line ends.
     pub(super) tokens: Vec<Token<'a>>,
     /// The conditions that depend on what is not known. The first ones have the given answers, the others hold.
-    pub(super) questions: Vec<Diagnostic>,
+    pub(super) questions: Vec<Question>,
     /// Whether no compiler accepts the text, because an `#error` applies.
     pub(super) is_rejected: bool,
     /// Which parts of conditionals are read, in their order.
@@ -74,6 +84,8 @@ struct Preprocessor<'e, 't, 'a> {
     made: &'a Made,
     macros: Macros<'t, 'a>,
     undefined: HashSet<&'a str>,
+    /// Whether names are defined, according to the answers so far.
+    assumed: HashMap<&'a str, bool>,
     conditionals: Vec<Conditional>,
     work: Work,
     answers: &'e [bool],
@@ -96,6 +108,7 @@ pub(super) fn preprocess<'t, 'a>(
         made,
         macros: HashMap::new(),
         undefined: HashSet::new(),
+        assumed: HashMap::new(),
         conditionals: Vec::new(),
         work: Work::default(),
         answers,
@@ -282,7 +295,12 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
         let is_gnu = self.macros.contains_key("_GNU_SOURCE");
         self.result.included.extend(defined_by(name, is_gnu));
         let is_quoted = header.text.starts_with('"');
-        if !is_well_known(name, is_quoted) && self.result.warnings.len() < MAX_WARNINGS {
+        let is_known = is_well_known(name, is_quoted);
+        // From here on, the header may define what was not defined before.
+        let included = &self.result.included;
+        let may_be_new = |name: &str| family(name).is_some_and(|family| included.contains(&family));
+        self.assumed.retain(|name, _| is_known && !may_be_new(name));
+        if !is_known && self.result.warnings.len() < MAX_WARNINGS {
             let message = format!(
                 "{} is not read: it is assumed that it defines no name that the program uses",
                 quote(name)
@@ -304,11 +322,12 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
         let Some(name) = name else { return Err(nameless(directive)) };
         let is_negated = directive.text.ends_with("ndef");
         let truth = self.ask(|conditions| Ok(conditions.knows(*name)))?;
-        let holds = match truth {
-            Truth::Open(_) if is_negated && defines(after, name.text) => false,
-            truth => self.answer(truth, is_negated),
-        };
-        Ok(holds != is_negated)
+        match truth {
+            Truth::Holds(is_defined) => Ok(is_defined != is_negated),
+            Truth::Open(_) if is_negated && defines(after, name.text) => Ok(true),
+            Truth::Open(_) if has_only_includes(after) => Ok(true),
+            Truth::Open(error) => Ok(self.answer(error, Some((name.text, is_negated)))),
+        }
     }
 
     fn holds(
@@ -328,19 +347,13 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
             true => error.help("delete the conditional, and keep the part of it that applies"),
             false => error,
         })?;
+        let tested = tested(condition);
         // `#if !defined(X)` before `#define X` is the guard of a header, or a default.
-        let guarded = match condition {
-            [not, defined, name] if not.is('!') && defined.text == "defined" => Some(name),
-            [not, defined, open, name, close]
-                if not.is('!') && defined.text == "defined" && open.is('(') && close.is(')') =>
-            {
-                Some(name)
-            }
-            _ => None,
-        };
+        let is_guard = tested.is_some_and(|(name, is_negated)| is_negated && defines(after, name));
         match truth {
-            Truth::Open(_) if guarded.is_some_and(|name| defines(after, name.text)) => Ok(true),
-            truth => Ok(self.answer(truth, false)),
+            Truth::Holds(holds) => Ok(holds),
+            Truth::Open(_) if is_guard || has_only_includes(after) => Ok(true),
+            Truth::Open(error) => Ok(self.answer(error, tested)),
         }
     }
 
@@ -358,22 +371,22 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
             }
             is_included || self.used.contains(&family)
         };
-        let truth = about(Conditions::new(&of_text, &has_header, self.names, self.literals));
+        let assumed = |name: &str| self.assumed.get(name).copied();
+        let (names, literals) = (self.names, self.literals);
+        let truth = about(Conditions::new(&of_text, &assumed, &has_header, names, literals));
         self.result.asked.extend(asked.into_inner());
         truth
     }
 
-    /// The result of a condition; for one that depends on what is not known, the given answer. The first answer to try is
-    /// the one with which the part holds.
-    fn answer(&mut self, truth: Truth, is_negated: bool) -> bool {
-        match truth {
-            Truth::Holds(holds) => holds,
-            Truth::Open(question) => {
-                let answer = self.answers.get(self.result.questions.len()).copied().unwrap_or(true);
-                self.result.questions.push(question);
-                answer != is_negated
-            }
+    /// The given answer to a question: whether the condition holds. The first answer to try is that it does.
+    fn answer(&mut self, error: Diagnostic, tested: Option<(&'a str, bool)>) -> bool {
+        let holds = self.answers.get(self.result.questions.len()).copied().unwrap_or(true);
+        if let Some((name, is_negated)) = tested {
+            self.assumed.insert(name, holds != is_negated);
         }
+        let tested = tested.map(|(name, is_negated)| (name.to_owned(), is_negated));
+        self.result.questions.push(Question { error, tested });
+        holds
     }
 
     fn open(&mut self, holds: bool, position: Position) -> Result<()> {
@@ -429,6 +442,53 @@ fn defines(text: &[Token<'_>], name: &str) -> bool {
     let blanks = text.iter().take_while(|token| token.is_line_end()).count();
     matches!(text.get(blanks..), Some([hash, define, defined, ..])
         if hash.is('#') && define.text == "define" && defined.text == name)
+}
+
+/// The name of which a condition asks only whether it is defined, and whether that is negated.
+fn tested<'a>(condition: &[Token<'a>]) -> Option<(&'a str, bool)> {
+    let (is_negated, rest) = match condition {
+        [not, rest @ ..] if not.is('!') => (true, rest),
+        rest => (false, rest),
+    };
+    let name = match rest {
+        [defined, name] if defined.text == "defined" => name,
+        [defined, open, name, close]
+            if defined.text == "defined" && open.is('(') && close.is(')') =>
+        {
+            name
+        }
+        _ => return None,
+    };
+    name.is_name().then_some((name.text, is_negated))
+}
+
+/// Whether a conditional has nothing but lines with `#include` of headers that define none of the known names, so that its
+/// condition does not matter.
+fn has_only_includes(after: &[Token<'_>]) -> bool {
+    let mut depth = 0usize;
+    for line in after.split(|token| token.is_line_end()) {
+        let [hash, directive, rest @ ..] = line else {
+            if line.is_empty() {
+                continue;
+            }
+            return false;
+        };
+        let name = rest.first().map_or("", |header| header.text.trim_matches(['<', '>', '"']));
+        match directive.text {
+            _ if !hash.is('#') => return false,
+            "include" | "include_next" if !name.is_empty() => {
+                if defined_by(name, true).next().is_some() {
+                    return false;
+                }
+            }
+            "if" | "ifdef" | "ifndef" => depth += 1,
+            "elif" | "elifdef" | "elifndef" | "else" => {}
+            "endif" if depth == 0 => return true,
+            "endif" => depth -= 1,
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// The number of tokens before the next directive.

@@ -1,11 +1,11 @@
-//! Reads a text: detects its language and its architecture, and tries both answers to each condition that depends on an
-//! unknown name.
+//! Reads a text: detects its language and its architecture, and chooses the program.
 
 use crate::advice::Advice;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::super::options::{Definition, TextOptions};
 use super::changed::changed_field;
+use super::chosen::{Choice, Program};
 use super::declared::{declared, declares};
 use super::expand::Made;
 use super::field::{Constants, Context, Fields};
@@ -14,13 +14,16 @@ use super::integer::Model;
 use super::literal::Literals;
 use super::macros::DEFINITIONS;
 use super::pairs::Pairs;
-use super::part::{array_name, other_part};
+use super::part::{array_name, other_part, other_part_of_copy};
 use super::predefined::{Defined, defined};
 use super::preprocess::{Before, Preprocessed, expand_only, preprocess};
+use super::readings::{Reading, decided};
 use super::rows::{Reader, Rows};
+use super::shape::builder;
 use super::types::Types;
 use super::uses::{Origin, changing_use};
-use crate::asm::{AsmError, Errors};
+use super::variables::{add_unchanged, type_of};
+use crate::asm::AsmError;
 use crate::diagnostic::{Diagnostic, Position, Severity};
 use crate::lexer::{Language, Lexed, join, lex};
 use crate::symbols::{Names, only_arch_in};
@@ -28,7 +31,7 @@ use crate::token::Token;
 use callgate_core::{Arch, RawInsn};
 
 /// The most readings of a text, each with other answers to its unknown conditions.
-const MAX_READINGS: usize = 64;
+const MAX_READINGS: usize = 256;
 /// The most tokens of all readings after the second one. Two readings are always made.
 const MAX_READ_TOKENS: usize = 4_000_000;
 
@@ -69,6 +72,9 @@ fn given_text(definitions: &[Definition]) -> String {
     definitions.iter().filter_map(line).collect()
 }
 
+/// Values that are given for names.
+type Given<'s, 'a> = HashMap<&'a str, &'s [Token<'a>]>;
+
 struct Source<'s, 'a> {
     text: &'a str,
     language: Language,
@@ -79,15 +85,15 @@ struct Source<'s, 'a> {
     options: &'s TextOptions,
 }
 
-/// The result of reading a text for one architecture, with one answer for each unknown condition.
-struct Reading {
+/// What tokens without directives are.
+struct Outcome {
     result: Result<Rows, AsmError>,
-    questions: Vec<Diagnostic>,
-    is_rejected: bool,
-    /// Which parts of conditionals are read.
-    parts: Vec<bool>,
-    /// The architecture that the selected lines name, if they name exactly one.
-    arch: Option<Arch>,
+    /// The instructions that were read, also if others have errors.
+    insns: Vec<RawInsn>,
+    /// Whether there is a program, perhaps with errors.
+    has_program: bool,
+    /// Errors in arrays without instructions.
+    ignored: Vec<Diagnostic>,
 }
 
 impl<'a> Source<'_, 'a> {
@@ -121,46 +127,10 @@ impl<'a> Source<'_, 'a> {
         }
     }
 
-    /// Reads the text for an architecture, once with each combination of answers to its unknown conditions. It is an error if
-    /// two of them lead to different programs.
+    /// Reads the text for an architecture, with the answers to its questions that are meant.
     fn read_for(&self, arch: Option<Arch>) -> Reading {
-        let mut answers: Vec<bool> = Vec::new();
-        let mut first: Option<Reading> = None;
-        let readings = MAX_READINGS.min(2 + MAX_READ_TOKENS / self.tokens.len().max(1));
-        for _ in 0..readings {
-            let reading = self.read_with(arch, &answers);
-            let asked = reading.questions.len();
-            answers.resize(asked.max(answers.len()), true);
-            let questions = reading.questions.clone();
-            first = Some(match first.take() {
-                None => reading,
-                // A compiler would refuse the text with one of the two answers, so the other answer is meant.
-                Some(first) if reading.is_rejected => first,
-                Some(first) if first.is_rejected => reading,
-                Some(first) if is_same(&first, &reading) => first,
-                Some(mut first) => {
-                    // The answer that was changed last makes the difference.
-                    let changed = answers.iter().rposition(|answer| !answer).unwrap_or(0);
-                    let question = questions.get(changed).or(first.questions.first());
-                    if let Some(question) = question.cloned() {
-                        first.result = Err(question.into());
-                    }
-                    return first;
-                }
-            });
-            while answers.last() == Some(&false) {
-                answers.pop();
-            }
-            match answers.last_mut() {
-                Some(last) => *last = false,
-                None => return first.unwrap_or_else(|| self.read_with(arch, &[])),
-            }
-        }
-        let mut reading = first.unwrap_or_else(|| self.read_with(arch, &[]));
-        if let Some(question) = reading.questions.first() {
-            reading.result = Err(question.clone().into());
-        }
-        reading
+        let most = MAX_READINGS.min(2 + MAX_READ_TOKENS / self.tokens.len().max(1));
+        decided(&|answers| self.read_with(arch, answers), most, self.options.is_strict)
     }
 
     /// Reads the text with these answers.
@@ -172,9 +142,10 @@ impl<'a> Source<'_, 'a> {
         let types = Types::of(self.tokens, language, literals.model);
         let well_known: Vec<Token<'_>> = self.well_known(&types);
         let undefined = self.options.definitions.iter().filter(|one| one.value().is_none());
+        let (values, given) = self.given_values(&types);
         let before = Before {
             well_known: &well_known,
-            given: self.given,
+            given: &given,
             undefined: undefined.map(Definition::name).collect(),
         };
         let expanded = match language {
@@ -209,51 +180,105 @@ impl<'a> Source<'_, 'a> {
         let arch = only_arch_in(&tokens);
         let unread = warnings.first().filter(|_| self.options.is_strict);
         errors.extend(unread.cloned().map(|one| Diagnostic { severity: Severity::Error, ..one }));
-        let mut result = self.rows(&tokens, &names, literals, errors);
-        if let (Ok(rows), false) = (&mut result, warnings.is_empty()) {
+        let mut outcome = match errors.check() {
+            Ok(()) => self.rows(&tokens, &names, literals, &values),
+            Err(error) => Outcome::refused(error),
+        };
+        if let (Ok(rows), false) = (&mut outcome.result, warnings.is_empty()) {
             rows.warnings.extend(warnings);
         }
-        Reading { result, questions, is_rejected, parts, arch }
+        let Outcome { result, insns, has_program, ignored } = outcome;
+        Reading { result, insns, has_program, ignored, questions, is_rejected, parts, arch }
     }
 
-    fn rows(
+    /// The given definitions of names that the text declares as variables or parameters, which have these values, and the
+    /// lines of the others, which are macros.
+    fn given_values(&self, types: &Types<'_>) -> (Given<'_, 'a>, Vec<Token<'a>>) {
+        let (mut values, mut macros) = (HashMap::new(), Vec::new());
+        for line in self.given.split_inclusive(|token| token.is_line_end()) {
+            match line {
+                [_, _, name, value @ .., _]
+                    if self.language == Language::C
+                        && declares(self.tokens, name.text, types)
+                        && !self.is_in_condition(name.text) =>
+                {
+                    values.insert(name.text, value);
+                }
+                line => macros.extend_from_slice(line),
+            }
+        }
+        (values, macros)
+    }
+
+    /// Whether a condition of the preprocessor has a name.
+    fn is_in_condition(&self, name: &str) -> bool {
+        let mut lines = self.tokens.split(|token| token.is_line_end());
+        lines.any(|line| match line {
+            [hash, directive, rest @ ..] => {
+                hash.is('#')
+                    && ["if", "elif"].iter().any(|start| directive.text.starts_with(start))
+                    && rest.iter().any(|token| token.text == name)
+            }
+            _ => false,
+        })
+    }
+
+    fn rows<'b>(
         &self,
-        tokens: &[Token<'_>],
+        tokens: &[Token<'b>],
         names: &Names,
         literals: Literals,
-        errors: Errors,
-    ) -> Result<Rows, AsmError> {
-        errors.check()?;
+        values: &Given<'_, 'b>,
+    ) -> Outcome {
         let types = Types::of(tokens, self.language, literals.model);
+        let pairs = Pairs::new(tokens);
         let constants = match self.language {
             Language::C => {
                 let is_replacement = |name: &str| self.is_replacement(name, names, literals);
-                declared(tokens, &is_replacement, names, &types, literals)
+                let mut known = declared(tokens, &is_replacement, names, &types, literals);
+                add_unchanged(&pairs, (names, &types, literals), &mut known);
+                add_given(tokens, values, (names, &types, literals), &mut known);
+                known
             }
             _ => Constants::new(),
         };
         if let Some(None) = constants.get("struct sock_filter") {
             let message = "this text defines another `struct sock_filter` than the kernel";
-            return Err(Diagnostic::error(None, message).into());
+            return Outcome::refused(Diagnostic::error(None, message).into());
         }
         let end = self.tokens.last().map_or(Position::START, |last| last.position);
         let context = Context { names, types: &types, literals, constants: &constants };
-        let pairs = Pairs::new(tokens);
         let mut reader = Reader::new(&pairs, end, context);
         reader.read();
-        if let Some(error) = changed_field(self.tokens, reader.declaration, self.language) {
-            return Err(error.into());
-        }
-        if self.language == Language::C {
-            let value =
-                |expression: &[Token<'_>]| Some(Fields::outside(context).whole(expression)?.number);
-            let error =
-                reader.errors.is_empty().then(|| not_the_whole(&pairs, &reader, &value)).flatten();
-            if let Some(error) = error {
-                return Err(error.into());
-            }
-        }
-        reader.finish(self.tokens)
+        let (part, language) = (self.options.part.as_deref(), self.language);
+        let choice = Choice { pairs: &pairs, types: &types, language, part };
+        let program = match choice.choose(reader.take_programs()) {
+            Ok(Some(program)) => program,
+            Ok(None) => return self.nothing(tokens, reader),
+            Err(error) => return Outcome::refused(error.into()),
+        };
+        let insns = program.insns.clone();
+        let value =
+            |expression: &[Token<'_>]| Some(Fields::outside(context).whole(expression)?.number);
+        let has_errors = !program.errors.is_empty() || !reader.errors.is_empty();
+        let error = changed_field(self.tokens, program.declaration, language).or_else(|| {
+            let is_checked = language == Language::C && !has_errors;
+            is_checked.then(|| not_the_whole(&pairs, &reader, &program, &value)).flatten()
+        });
+        let result = match error {
+            Some(error) => Err(error.into()),
+            None => reader.finish(program),
+        };
+        Outcome { result, insns, has_program: true, ignored: Vec::new() }
+    }
+
+    /// The outcome of a text without programs.
+    fn nothing(&self, tokens: &[Token<'_>], reader: Reader<'_, '_, '_>) -> Outcome {
+        let ignored = reader.ignored.list().to_vec();
+        // A library makes a program when this runs, or what is read has errors.
+        let has_program = builder(tokens).is_some() || !reader.errors.is_empty();
+        let result = Err(reader.nothing(self.tokens));
+        Outcome { result, insns: Vec::new(), has_program, ignored }
     }
 
     /// Whether a constant of the headers replaces a name of the text: `#define error EPERM`.
@@ -281,26 +306,58 @@ fn ask_arch(message: String) -> AsmError {
     error.help(Advice::ProgramArch).into()
 }
 
+impl Outcome {
+    /// The outcome of a text with an error before programs are looked for.
+    fn refused(error: AsmError) -> Outcome {
+        Outcome { result: Err(error), insns: Vec::new(), has_program: true, ignored: Vec::new() }
+    }
+}
+
+/// Enters the given values of variables and parameters, converted to their types.
+fn add_given<'a>(
+    tokens: &[Token<'a>],
+    values: &Given<'_, 'a>,
+    (names, types, literals): (&Names, &Types<'a>, Literals),
+    constants: &mut Constants<'a>,
+) {
+    for (name, expression) in values {
+        let context = Context { names, types, literals, constants: &*constants };
+        let value = Fields::outside(context).whole(expression);
+        let kind = type_of(tokens, name, types);
+        let converted = value.map(|value| kind.map_or(value, |kind| value.converted(kind)));
+        constants.insert(*name, converted);
+    }
+}
+
 /// An error if a text in C changes what was read, or uses only a part of it.
 fn not_the_whole<'a>(
     pairs: &Pairs<'_, 'a>,
     reader: &Reader<'_, '_, 'a>,
+    program: &Program<'_, 'a>,
     value: &dyn Fn(&[Token<'_>]) -> Option<i128>,
 ) -> Option<Diagnostic> {
-    let places = match reader.places() {
-        Ok(places) => places,
-        Err(error) => return Some(error),
+    let places = match (program.begin, reader.places()) {
+        (Some(_), _) => None,
+        (None, Ok(places)) => places,
+        (None, Err(error)) => return Some(error),
     };
     // If a pointer walks over the array, other uses of the pointer do not matter: the array itself is followed.
     let assigned =
         places.as_ref().and_then(|places| if places.is_pointer { Some("") } else { places.name });
-    let name = assigned.or_else(|| array_name(reader.declaration));
-    let part = name.and_then(|name| other_part(pairs.tokens(), name, reader.insns.len(), value));
-    let origin = match (&places, reader.begin) {
-        (Some(places), _) => Some(Origin::Rows(places)),
-        (None, begin) => begin.map(Origin::Brace),
+    let name = assigned.or_else(|| array_name(program.declaration));
+    let tokens = pairs.tokens();
+    let elements = program.insns.len();
+    let part = name.and_then(|name| other_part(tokens, name, elements, value));
+    let origin = match (program.begin, &places) {
+        (Some(begin), _) => Some(Origin::Brace(begin)),
+        (None, places) => places.as_ref().map(Origin::Rows),
     };
-    part.or_else(|| changing_use(pairs, &origin?))
+    part.or_else(|| match changing_use(pairs, &origin?) {
+        Err(error) => Some(error),
+        Ok(copies) => {
+            copies.iter().find_map(|copy| other_part_of_copy(tokens, copy, elements, value))
+        }
+    })
 }
 
 /// The families of names that a text uses without including their headers.
@@ -332,11 +389,3 @@ fn depends_on_arch(first: &Reading, second: &Reading) -> bool {
 
 /// The code of a return of a constant.
 const RET: u16 = 0x06;
-
-/// Whether two readings have the same program, or both none.
-fn is_same(one: &Reading, other: &Reading) -> bool {
-    match (&one.result, &other.result) {
-        (Ok(one), Ok(other)) => one.insns == other.insns,
-        (one, other) => one.is_err() && other.is_err(),
-    }
-}

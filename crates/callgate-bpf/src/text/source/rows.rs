@@ -1,13 +1,16 @@
 //! Finds the arrays of instructions in source code, and reads their elements.
 
 use super::changed::{FIELDS, declaration_before, is_type};
+use super::chosen::Program;
 use super::field::{Context as FieldContext, Fields};
 use super::go;
 use super::language::{C_TYPES, is_branch};
 use super::pairs::Pairs;
 use super::part::size_before;
 use super::place::{Index, Place, Places, next_place, place_before, places};
-use super::shape::{builder, field_index, macro_call, starts_other_struct, starts_row};
+use super::shape::{
+    builder, field_index, macro_call, starts_other_struct, starts_row, type_of_element,
+};
 use crate::asm::{AsmError, Errors};
 use crate::cursor::{Cursor, Result};
 use crate::diagnostic::{Diagnostic, Position, error};
@@ -44,6 +47,8 @@ struct Part<'t, 'a> {
     is_declared: bool,
     /// The tokens of its size, and their position.
     size: Option<(&'t [Token<'a>], Position)>,
+    /// The index of the program that its rows are.
+    program: Option<usize>,
 }
 
 /// Finds the rows among the tokens of a text.
@@ -56,24 +61,20 @@ pub(super) struct Reader<'n, 't, 'a> {
     arrays: usize,
     fields: Fields<'n, 't, 'a>,
     language: Language,
-    /// Whether a row is in an array whose type is that of instructions.
-    is_declared: bool,
-    pub(super) insns: Vec<RawInsn>,
-    /// A branch of the code after the first row, if that is outside arrays.
+    /// The arrays with instructions, and the rows outside arrays.
+    programs: Vec<Program<'t, 'a>>,
+    /// The index of the program outside arrays.
+    outside: Option<usize>,
+    /// A branch of the code after the first row outside arrays.
     branch: Option<Position>,
-    /// The first program: whether its rows are outside arrays.
-    first: Option<bool>,
-    /// What is before the first array with rows.
-    pub(super) declaration: &'t [Token<'a>],
-    /// The mark that begins this array; `None` for rows outside arrays.
-    pub(super) begin: Option<usize>,
     /// What the rows outside arrays are assigned to.
     places: Vec<Place<'t, 'a>>,
     /// The array that is being read, or else the code outside arrays.
     part: Part<'t, 'a>,
+    /// Errors that are not about one of the programs.
     pub(super) errors: Errors,
     /// Errors in arrays without instructions, which are probably something else.
-    ignored: Errors,
+    pub(super) ignored: Errors,
 }
 
 impl<'n, 't, 'a> Reader<'n, 't, 'a> {
@@ -89,13 +90,10 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
             contexts: Vec::new(),
             arrays: 0,
             language: context.literals.language,
-            is_declared: false,
             fields: Fields::new(context, pairs),
-            insns: Vec::new(),
-            first: None,
+            programs: Vec::new(),
+            outside: None,
             branch: None,
-            declaration: &[],
-            begin: None,
             places: Vec::new(),
             part: Part::default(),
             errors: Errors::default(),
@@ -112,35 +110,44 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
     pub(super) fn read(&mut self) {
         while self.cursor.peek().is_some() {
             if let Err(error) = self.step() {
-                self.part.errors.push(error);
+                // A name without a value, which each macro repeats, is reported once.
+                self.part.errors.push_new(error);
             }
         }
         self.end_part();
         // The code around an array may be a part of a file. After an error, an unclosed brace is a consequence of it.
-        if self.is_inside_array() && self.errors.is_empty() && self.ignored.is_empty() {
+        let has_errors = self.programs.iter().any(|program| !program.errors.is_empty());
+        if self.is_inside_array() && !has_errors && self.ignored.is_empty() {
             let missing = self.cursor.fail::<()>("`}`");
             self.errors.extend(missing.err());
         }
     }
 
-    /// The rows; without any, an error that says what the text is.
-    pub(super) fn finish(mut self, text: &[Token<'_>]) -> Result<Rows, AsmError> {
-        if self.insns.is_empty() {
-            if let Some(error) = builder(text) {
-                return Err(error.into());
-            }
-            self.errors.append(self.ignored);
-            if self.errors.is_empty() {
-                self.errors.push(
-                    Diagnostic::error(None, "the text contains no instructions").help(
-                        "rows look like `{ 0x06, 0, 0, 0x7fff0000 },` or `BPF_STMT(BPF_RET | BPF_K, 0),`",
-                    ),
-                );
-            }
+    /// The programs of the text.
+    pub(super) fn take_programs(&mut self) -> Vec<Program<'t, 'a>> {
+        std::mem::take(&mut self.programs)
+    }
+
+    /// The rows of a program.
+    pub(super) fn finish(mut self, program: Program<'t, 'a>) -> Result<Rows, AsmError> {
+        let Program { insns, errors, warnings, is_declared, .. } = program;
+        self.errors.append(errors);
+        let is_source = is_declared || self.fields.has_names;
+        self.errors.check().map(|()| Rows { insns, warnings, is_source })
+    }
+
+    /// An error that says what a text without programs is.
+    pub(super) fn nothing(mut self, text: &[Token<'_>]) -> AsmError {
+        if let Some(error) = builder(text) {
+            return error.into();
         }
-        let warnings = std::mem::take(&mut self.fields.warnings);
-        let is_source = self.is_declared || self.fields.has_names;
-        self.errors.check().map(|()| Rows { insns: self.insns, warnings, is_source })
+        self.errors.append(self.ignored);
+        let none = || {
+            Diagnostic::error(None, NOTHING).help(
+                "rows look like `{ 0x06, 0, 0, 0x7fff0000 },` or `BPF_STMT(BPF_RET | BPF_K, 0),`",
+            )
+        };
+        self.errors.check().err().unwrap_or_else(|| none().into())
     }
 
     fn in_array(&self) -> bool {
@@ -153,7 +160,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
 
     /// Whether a word decides which of the rows outside arrays are added.
     fn is_branch(&self, word: &str) -> bool {
-        self.first == Some(true) && self.language == Language::C && is_branch(word)
+        self.outside.is_some() && self.language == Language::C && is_branch(word)
     }
 
     /// Whether this mark closes what was opened last.
@@ -310,11 +317,43 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         {
             part.errors.extend(self.check_size(size, position, part.rows).err());
         }
-        if part.rows > 0 || part.is_declared {
-            self.errors.append(part.errors);
-        } else {
-            self.ignored.append(part.errors);
+        let warnings = std::mem::take(&mut self.fields.warnings);
+        let index = match (part.program, part.begin) {
+            (None, Some(begin)) if part.is_declared && !part.errors.is_empty() => {
+                let position = self.pairs.get(begin).map_or(Position::START, |t| t.position);
+                Some(self.add_program(Some(begin), position))
+            }
+            (index, _) => index,
+        };
+        match index.and_then(|index| self.programs.get_mut(index)) {
+            Some(program) => {
+                program.is_declared |= part.is_declared;
+                program.errors.append(part.errors);
+                program.warnings.extend(warnings);
+            }
+            None => self.ignored.append(part.errors),
         }
+    }
+
+    /// Enters a program, and returns its index.
+    fn add_program(&mut self, begin: Option<usize>, position: Position) -> usize {
+        let tokens = self.pairs.tokens();
+        self.programs.push(Program {
+            insns: Vec::new(),
+            position,
+            declaration: begin.map_or(&[], |begin| declaration_before(tokens, begin)),
+            begin,
+            is_declared: false,
+            errors: Errors::default(),
+            warnings: Vec::new(),
+        });
+        self.programs.len() - 1
+    }
+
+    /// The instructions of the program outside arrays.
+    fn rows_outside(&self) -> usize {
+        let program = self.outside.and_then(|index| self.programs.get(index));
+        program.map_or(0, |program| program.insns.len())
     }
 
     /// Reads `[N] =` before an element, which must be the next one. The others would be 0, or be replaced.
@@ -335,7 +374,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         if self.language != Language::C {
             return Ok(());
         }
-        let rows = self.insns.len();
+        let rows = self.rows_outside();
         let place = place_before(self.pairs.tokens(), at)?;
         let Some(place) = next_place(&self.places, place, rows, start.position())? else {
             return Ok(());
@@ -379,10 +418,6 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
             }
         };
         let is_outside = !self.is_inside_array();
-        let is_second = match self.first {
-            None => false,
-            Some(first_is_outside) => self.part.rows == 0 && !(first_is_outside && is_outside),
-        };
         if let (true, Err(error)) = (is_outside, self.check_place(start, marks)) {
             self.part.errors.push(error);
         }
@@ -392,28 +427,20 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
                 "which instructions are added depends on a branch of the program here",
             );
             let help = "give the complete array, or read the running process (pid:N)";
-            self.part.errors.push(error.help(help));
+            self.part.errors.push_new(error.help(help));
         }
         self.part.rows += 1;
-        self.is_declared |= self.part.is_declared;
-        if let (None, Some(begin)) = (self.first, self.part.begin) {
-            self.declaration = declaration_before(self.pairs.tokens(), begin);
-            self.begin = Some(begin);
-        }
-        self.first = self.first.or(Some(is_outside));
-        if is_second {
-            let message = format!(
-                "a second array of instructions begins here; the first has {}",
-                self.insns.len()
-            );
-            self.part.errors.push(
-                error(position, message)
-                    .help("keep the array that is the program, and delete the other one"),
-            );
+        let known = if is_outside { self.outside } else { self.part.program };
+        let index = known.unwrap_or_else(|| self.add_program(self.part.begin, position));
+        self.part.program = Some(index);
+        if is_outside {
+            self.outside = Some(index);
         }
         // One more is enough for the error about the length.
-        if self.insns.len() <= MAX_READ_INSNS {
-            self.insns.push(insn);
+        if let Some(program) = self.programs.get_mut(index) {
+            if program.insns.len() <= MAX_READ_INSNS {
+                program.insns.push(insn);
+            }
         }
         Ok(())
     }
@@ -479,12 +506,20 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
                     .help("replace the line by the text of the file"))
             }
             TokenKind::Word => Ok(()),
+            TokenKind::Mark('(') if self.skip_cast() => Ok(()),
             TokenKind::Mark(',' | ';' | '.' | ':' | '&' | '[' | ']' | '*') => Ok(()),
             _ => Err(error(
                 token.position,
                 format!("expected an instruction, found {}", quote(token.text)),
             )),
         }
+    }
+
+    /// Skips the type of an element after its parenthesis: `(struct sock_filter) BPF_STMT(…)`.
+    fn skip_cast(&mut self) -> bool {
+        let length = type_of_element(self.cursor.rest());
+        self.cursor.skip(length.unwrap_or(0));
+        length.is_some()
     }
 
     /// The arguments of `BPF_STMT(code, k)` or `BPF_JUMP(code, k, jt, jf)`.
@@ -522,6 +557,9 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         self.fields.field(&mut self.cursor, name)
     }
 }
+
+/// What a text without programs is.
+const NOTHING: &str = "the text contains no instructions";
 
 /// `.code =` in C, `code:` in Rust, `Code:` in Go.
 fn field_name(cursor: &mut Cursor<'_, '_>) -> Option<usize> {

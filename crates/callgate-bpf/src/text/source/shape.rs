@@ -1,6 +1,6 @@
 //! What tokens begin: an instruction, another structure, a call of the kernel's macros, or of a library that builds filters.
 
-use super::changed::FIELDS;
+use super::changed::{FIELDS, is_type};
 use crate::advice::Advice;
 use crate::diagnostic::{Diagnostic, error};
 use crate::token::Token;
@@ -9,13 +9,24 @@ use crate::token::Token;
 pub(super) fn starts_row(tokens: &[Token<'_>]) -> bool {
     let is_number = |token: &Token<'_>| token.is_number();
     match tokens {
-        [first, ..] if is_number(first) || first.is('(') => true,
+        [open, rest @ ..] if open.is('(') => type_of_element(rest).is_none(),
+        [first, ..] if is_number(first) => true,
         [dot, name, ..] if dot.is('.') => field_index(name.text).is_some(),
         [name, colon, ..] if colon.is(':') => field_index(name.text).is_some(),
         [name, comma, next, ..] if comma.is(',') && is_number(next) => name.is_name(),
         [name, ..] => name.text.starts_with("BPF_") && macro_call(tokens).is_none(),
         [] => false,
     }
+}
+
+/// How many tokens after a parenthesis are the type of an element: `(struct sock_filter) BPF_STMT(…)`.
+pub(super) fn type_of_element(tokens: &[Token<'_>]) -> Option<usize> {
+    let length = tokens.iter().take(4).take_while(|token| token.is_name()).count();
+    let (words, after) = tokens.split_at_checked(length)?;
+    let (close, element) = after.split_first()?;
+    let is_type = words.last().is_some_and(is_type) && close.is(')');
+    let is_element = element.first().is_some_and(|open| open.is('{'));
+    (is_type && (is_element || macro_call(element).is_some())).then_some(length + 1)
 }
 
 /// Whether an open brace begins a structure with other fields, such as `struct sock_fprog`.

@@ -1,5 +1,5 @@
 //! The types of integers by name: those of C, of the kernel's and the C library's headers, of Rust and Go, and those
-//! that a text defines with `typedef`.
+//! that a text defines with `typedef`. And the sizes of usual structures.
 
 use std::collections::HashMap;
 
@@ -261,4 +261,29 @@ pub(super) fn untyped(word: &str, language: Language, model: Model) -> Option<Ty
         ("_Bool" | "bool", Language::C) => Some(Type::BOOL),
         _ => None,
     }
+}
+
+/// Structures of the headers with the same size on all architectures, and this size.
+const SIZES: &[(&str, i128)] = &[
+    ("struct seccomp_data", 64),
+    ("struct sock_filter", 8),
+    ("struct sockaddr", 16),
+    ("struct sockaddr_in", 16),
+    ("struct sockaddr_in6", 28),
+    ("struct sockaddr_un", 110),
+    ("struct sockaddr_nl", 12),
+    ("struct sockaddr_ll", 20),
+    ("struct sockaddr_storage", 128),
+    ("struct in_addr", 4),
+    ("struct in6_addr", 16),
+    ("struct pollfd", 8),
+    ("struct ethhdr", 14),
+    ("struct iphdr", 20),
+    ("struct tcphdr", 20),
+    ("struct udphdr", 8),
+];
+
+/// The name of a structure of the headers with its keyword, and its size.
+pub(super) fn structure(name: &str) -> Option<(&'static str, i128)> {
+    SIZES.iter().copied().find(|(full, _)| full.strip_prefix("struct ") == Some(name))
 }

@@ -7,15 +7,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::changed::{
-    CHANGED, PROGRAMS, declaration_before, has_references, is_assignment, other_structs, programs,
+    CHANGED, PROGRAMS, declaration_before, has_references, other_structs, programs,
 };
+use super::copies::{Destination, argument_name, copy_of};
+use super::declarator::{NEAR, base, changes_container, is_declared_here};
 use super::functions::{
     global_words, is_constant_pointer, is_copy, is_reader, parameter, parameter_name, union_words,
     words,
 };
 use super::language::is_statement;
 use super::operand::{Operand, Use, Value};
-use super::pairs::{MAX_DEPTH, Pairs, is_size};
+use super::pairs::{MAX_DEPTH, Pairs};
 use super::place::Places;
 use crate::cursor::Result;
 use crate::diagnostic::Diagnostic;
@@ -26,9 +28,6 @@ const MAX_NAMES: usize = 64;
 
 /// How many parameters of a function are looked at.
 const MAX_PARAMETERS: usize = 64;
-
-/// How many tokens a declaration may have before its name, or an expression with members.
-const NEAR: usize = 64;
 
 /// A name by which a text reaches its array.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,11 +59,14 @@ pub(super) enum Origin<'p, 'a> {
     Rows(&'p Places<'a>),
 }
 
-/// An error at the first use of an array that may change it.
+/// The names of the variables to which the array is copied.
+///
+/// # Errors
+/// At the first use of an array that may change it.
 pub(super) fn changing_use<'a>(
     pairs: &Pairs<'_, 'a>,
     origin: &Origin<'_, 'a>,
-) -> Option<Diagnostic> {
+) -> Result<Vec<&'a str>> {
     let tokens = pairs.tokens();
     let (calls, values) = words(pairs);
     let mut uses = Uses {
@@ -86,8 +88,13 @@ pub(super) fn changing_use<'a>(
         is_moved: false,
         is_given: false,
         has_programs: false,
+        array: None,
+        is_alone: None,
+        copies: Vec::new(),
+        given_back: BTreeSet::new(),
     };
-    uses.find(origin).err()
+    uses.find(origin)?;
+    Ok(uses.copies)
 }
 
 struct Uses<'p, 't, 'a> {
@@ -121,6 +128,14 @@ struct Uses<'p, 't, 'a> {
     is_given: bool,
     /// Whether the variables that are programs were entered.
     has_programs: bool,
+    /// The name of the array itself, of which `sizeof` is the size of all elements.
+    array: Option<&'a str>,
+    /// Whether nothing else in the text has this name, if that was looked up.
+    is_alone: Option<bool>,
+    /// The variables to which the array is copied.
+    copies: Vec<&'a str>,
+    /// The functions that copy it to what a parameter points to, and the indices of these parameters.
+    given_back: BTreeSet<(&'a str, usize)>,
 }
 
 impl<'a> Uses<'_, '_, 'a> {
@@ -210,6 +225,7 @@ impl<'a> Uses<'_, '_, 'a> {
         let is_pointer = declaration.iter().any(|token| token.is('*'));
         self.is_const = declaration.iter().any(|token| token.text == "const") && !is_pointer;
         if !pairs.is_member(before) {
+            self.array = Some(name.text).filter(|_| !is_pointer && !is_nested);
             let block = pairs.blocks(before).next();
             let kind = if is_nested { Kind::Container } else { Kind::Variable };
             return self.add(name.text, kind, block, before);
@@ -235,29 +251,6 @@ impl<'a> Uses<'_, '_, 'a> {
         let is_union = path.iter().any(|name| self.unions.contains(name));
         self.path = Some(path).filter(|_| !is_nested && !is_union);
         self.add(name.text, Kind::Member, None, before)
-    }
-
-    /// Whether an assignment to a variable that contains the array, or to a member of it, changes the array. `None` if
-    /// nothing is assigned there.
-    fn changes_container(&self, at: usize) -> Option<bool> {
-        let mut end = at + 1;
-        let mut depth = 0;
-        let mut is_inside = true;
-        loop {
-            let dots = match self.pairs.slice(end, end + 2) {
-                [dot, ..] if dot.is('.') => 1,
-                [dash, mark] if dash.is('-') && mark.is('>') => 2,
-                _ => break,
-            };
-            let member = self.pairs.get(end + dots)?;
-            is_inside &= self
-                .path
-                .as_ref()
-                .is_none_or(|path| path.get(depth).is_none_or(|one| *one == member.text));
-            depth += 1;
-            end += dots + 1;
-        }
-        is_assignment(self.pairs.slice(end, end + 3)).then_some(is_inside)
     }
 
     /// Enters a name that is valid in the block that begins at a brace, or everywhere.
@@ -300,14 +293,14 @@ impl<'a> Uses<'_, '_, 'a> {
             }
             let start = match name.kind {
                 Kind::Member if name.is_of_program && self.is_of_other(at) => continue,
-                Kind::Member => match self.base(at) {
+                Kind::Member => match base(self.pairs, at) {
                     Some(start) => start,
                     None => return self.refuse(at, "this use is not read"),
                 },
-                _ if self.is_declared_here(at) => continue,
+                _ if is_declared_here(self.pairs, at) => continue,
                 _ => at,
             };
-            match (name.kind, self.changes_container(at)) {
+            match (name.kind, changes_container(self.pairs, self.path.as_deref(), at)) {
                 (Kind::Container, Some(true)) => return self.changed(at),
                 (Kind::Container, Some(false)) => continue,
                 _ => self.judge(start, at + 1, name.kind, at)?,
@@ -330,66 +323,6 @@ impl<'a> Uses<'_, '_, 'a> {
         })
     }
 
-    /// The first token of `a->b.member`.
-    fn base(&self, at: usize) -> Option<usize> {
-        let mut start = at;
-        for _ in 0..NEAR {
-            if !self.pairs.is_member(start) {
-                return Some(start);
-            }
-            let arrow = self.pairs.is(start - 1, '>');
-            let Some(mut before) = start.checked_sub(2 + usize::from(arrow)) else {
-                return Some(start);
-            };
-            // `a[1].member`, `f(x)->member`
-            while let Some(open) = self.pairs.partner(before).filter(|open| *open < before) {
-                let word = self.pairs.before(open, 1);
-                let is_call = word.is_some_and(|word| word.is_name() && !is_statement(word.text));
-                if !is_call && !self.pairs.is(open, '[') {
-                    return Some(open);
-                }
-                before = open.saturating_sub(1);
-            }
-            if self.pairs.get(before).is_none_or(|base| !base.is_name()) {
-                // A designator in an initializer.
-                return Some(start - 1);
-            }
-            start = before;
-        }
-        None
-    }
-
-    /// Whether a declaration or a parameter has this name, or a function: words before it that begin a declaration, and
-    /// after it what may follow a declarator.
-    fn is_declared_here(&self, at: usize) -> bool {
-        let pairs = self.pairs;
-        // `else`, `__extension__` are before declarations, too.
-        let ends = |token: &&Token<'_>| {
-            (!token.is_name() && !token.is('*'))
-                || is_statement(token.text)
-                || is_size(token.text)
-                || matches!(token.text, "__real__" | "__imag__" | "asm" | "__asm__")
-        };
-        let before = || pairs.slice(at.saturating_sub(NEAR), at).iter().rev();
-        let starts = before()
-            .find(ends)
-            .is_none_or(|first| first.is_any(";{}(),") || first.text == "__extension__");
-        let mut words = before().take_while(|token| !ends(token)).filter(|token| token.is_name());
-        let mut end = at + 1;
-        if !starts || words.all(|word| word.text == "const") {
-            return pairs.is(end, '(') && !pairs.is_before(at, 1, '*');
-        }
-        while let Some(close) = pairs.partner(end).filter(|close| *close > end) {
-            if !pairs.is(end, '[') {
-                break;
-            }
-            end = close + 1;
-        }
-        let is_assigned = pairs.is(end, '=') && !pairs.is(end + 1, '=');
-        let next = pairs.get(end);
-        is_assigned || next.is_some_and(|next| next.is_any(";,):(") || next.text.starts_with('_'))
-    }
-
     /// Classifies what is done with an operand, and follows where it goes.
     fn judge(&mut self, start: usize, end: usize, kind: Kind, at: usize) -> Result<()> {
         let operand = Operand {
@@ -410,9 +343,8 @@ impl<'a> Uses<'_, '_, 'a> {
         match found {
             Use::Read => Ok(()),
             Use::Store => self.changed(at),
-            // What is done with the copy is not known.
             Use::Passed { function, .. } if !is_program && is_copy(function) => {
-                self.refuse(at, "it is copied elsewhere")
+                self.copied_by(function, is_moved, at)
             }
             _ if self.is_const => Ok(()),
             Use::Copied(equals, _) if is_program => self.copied(equals, kind, at),
@@ -452,7 +384,7 @@ impl<'a> Uses<'_, '_, 'a> {
             }
             return self.programs(at);
         }
-        let is_declared = self.is_declared_here(to);
+        let is_declared = is_declared_here(self.pairs, to);
         if self.pairs.is_before(to, 1, '*') && !is_declared {
             return self.refuse(at, "a pointer to it is stored elsewhere");
         }
@@ -460,6 +392,67 @@ impl<'a> Uses<'_, '_, 'a> {
         let block = if is_declared { blocks.next() } else { blocks.last() };
         let is_global = !is_declared && self.global.contains(name.text);
         self.add(name.text, kind, block.filter(|_| !is_global), at)
+    }
+
+    /// Follows the variable to which a function copies the whole array. What is done with any other copy is not known.
+    fn copied_by(&mut self, function: &'a str, is_moved: bool, at: usize) -> Result<()> {
+        let is_array = self.pairs.get(at).is_some_and(|name| self.array == Some(name.text));
+        let copy = copy_of(self.pairs, function, at).filter(|_| is_array && !is_moved);
+        let Some(copy) = copy.filter(|_| self.is_alone()) else {
+            return self.refuse(at, "it is copied elsewhere");
+        };
+        let (function, nth) = match copy {
+            Destination::Variable(to) => return self.add_copy(to, at),
+            Destination::Parameter { at: to, function, nth } => {
+                self.add_copy(to, at)?;
+                (function, nth)
+            }
+        };
+        // What the callers in the text give is changed to the array.
+        let Some(name) = self.pairs.get(function) else { return Ok(()) };
+        if !self.given_back.insert((name.text, nth)) {
+            return Ok(());
+        }
+        for here in self.calls.get(name.text).cloned().unwrap_or_default() {
+            if here == function || self.pairs.enclosing(here).is_none() {
+                continue;
+            }
+            match argument_name(self.pairs, here, nth) {
+                Some(to) => self.add_copy(to, at)?,
+                None => return self.refuse(here, "it is copied elsewhere"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nothing else in the text has the name of the array.
+    fn is_alone(&mut self) -> bool {
+        let (pairs, array) = (self.pairs, self.array);
+        let is_other = |(here, token): (usize, &Token<'_>)| {
+            token.is_name()
+                && Some(token.text) == array
+                && !self.declared.contains(&here)
+                && !pairs.is_member(here)
+                && is_declared_here(pairs, here)
+        };
+        let known = self.is_alone;
+        let is_alone = known.unwrap_or_else(|| !pairs.tokens().iter().enumerate().any(is_other));
+        self.is_alone = Some(is_alone);
+        is_alone
+    }
+
+    /// Enters the variable at a place, to which the array is copied there.
+    fn add_copy(&mut self, to: usize, at: usize) -> Result<()> {
+        let Some(name) = self.pairs.get(to) else { return Ok(()) };
+        self.declared.insert(to);
+        // What a function may not do with the array, it may do with the copy.
+        self.is_const = false;
+        if !self.copies.contains(&name.text) {
+            self.copies.push(name.text);
+        }
+        let is_global = self.global.contains(name.text);
+        let block = self.pairs.blocks(to).last();
+        self.add(name.text, Kind::Variable, block.filter(|_| !is_global), at)
     }
 
     /// Whether a member is that of a variable that is a program, or of the initializer of one.

@@ -132,8 +132,8 @@ fn parameters_have_the_value_of_the_only_call() {
     assert_eq!(
         errors(function),
         [
-            "3:45: `nr` is a parameter of `install`, which this text calls 0 times",
-            "4:56: `error` is a parameter of `install`, which this text calls 0 times",
+            "3:45: `nr` is a parameter of `install`, which this text does not call",
+            "4:56: `error` is a parameter of `install`, which this text does not call",
         ]
     );
     let twice = format!("{function}\nvoid f() {{ install(1, 2, 3); install(2, 2, 3); }}");
