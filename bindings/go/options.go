@@ -39,6 +39,11 @@ func WithENOSYSAbove(how string) Option { return set(func(s *settings) { s.sourc
 // WithSystemd sets the version of systemd for units, such as 257.
 func WithSystemd(version string) Option { return set(func(s *settings) { s.source.Systemd = version }) }
 
+// WithMinijailSemantics sets the compiler of minijail that decides what a policy means: c or python.
+func WithMinijailSemantics(compiler string) Option {
+	return set(func(s *settings) { s.source.Minijail = compiler })
+}
+
 // WithPart sets the part of a text that has several: the name of a resource of Kubernetes, the thread of a document of
 // Firecracker, or the name or line of an array in source code.
 func WithPart(name string) Option { return set(func(s *settings) { s.source.Part = name }) }

@@ -125,6 +125,7 @@ type sourceJSON struct {
 	Caps       *string               `json:"caps,omitempty"`
 	Enosys     string                `json:"enosys_above,omitempty"`
 	Systemd    string                `json:"systemd,omitempty"`
+	Minijail   string                `json:"minijail_semantics,omitempty"`
 	Strict     bool                  `json:"strict,omitempty"`
 	Define     []string              `json:"define,omitempty"`
 	Undef      []string              `json:"undefine,omitempty"`

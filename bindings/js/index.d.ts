@@ -14,6 +14,8 @@ export type Source = Content & {
   caps?: string;
   enosys_above?: "on" | "runc-1.1" | "off";
   systemd?: string;
+  /** The compiler of minijail that decides what a policy means. */
+  minijail_semantics?: "c" | "python";
   /** Whether unknown names of syscalls and invisible characters are errors. */
   strict?: boolean;
   endian?: "little" | "big";

@@ -47,6 +47,10 @@ pub enum Advice {
     OlderSystemd,
     /// Give a newer version of systemd.
     NewerSystemd,
+    /// Choose the compiler of minijail that decides what a policy means.
+    MinijailSemantics,
+    /// Name the directory with included files.
+    IncludeRoot,
     /// Read the filters of a running process.
     ReadProcess,
     /// Start the program and catch the filter that it installs, or do this.
@@ -168,6 +172,10 @@ impl fmt::Display for Advice {
             Advice::SystemdVersion => "give the version of systemd; `systemctl --version` prints it",
             Advice::OlderSystemd => "Linux 6.2 and systemd 253 show the filter of older systems",
             Advice::NewerSystemd => "for a newer systemd, give its version",
+            Advice::MinijailSemantics => {
+                "choose the semantics: `c` of minijail0 -S, or `python` of compile_seccomp_policy.py"
+            }
+            Advice::IncludeRoot => "put the file beside the source",
             Advice::ReadProcess => "the filters of a running process can be read",
             Advice::ReadProcessOr(what) => {
                 return write!(f, "{what}, or start the program and catch the filter that it installs");

@@ -47,6 +47,13 @@ impl<'p> Files<'p> {
         fs::canonicalize(&full).unwrap_or(full).display().to_string()
     }
 
+    /// The path of a file that another one, or the policy, includes.
+    fn included(&self, name: &str, from: Option<&str>) -> PathBuf {
+        let including = from.map_or(self.policy, Path::new);
+        // A `.` in the middle would make other names for the same file.
+        including.parent().unwrap_or(Path::new("")).join(name).components().collect()
+    }
+
     fn add(&mut self, path: PathBuf) {
         if !self.paths.contains(&path) {
             self.paths.push(path);
@@ -64,13 +71,23 @@ impl Loader for Files<'_> {}
 impl languages::Files for Files<'_> {
     /// Relative to the file with the directive.
     fn include(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
-        let including = from.map_or(self.policy, Path::new);
-        // A `.` in the middle would make other names for the same file.
-        let path: PathBuf =
-            including.parent().unwrap_or(Path::new("")).join(name).components().collect();
+        let path = self.included(name, from);
         let shown = path.display().to_string();
         let text = self.read(&path).map_err(|why| format!("{shown}: {why}"))?;
         Ok(Included { identity: self.identity(&path), name: shown, text, is_private: false })
+    }
+
+    fn include_if_present(
+        &mut self,
+        name: &str,
+        from: Option<&str>,
+    ) -> Result<Option<Included>, String> {
+        let full = self.directory.join(self.included(name, from));
+        if full.symlink_metadata().is_ok() {
+            return self.include(name, from).map(Some);
+        }
+        self.add(full);
+        Ok(None)
     }
 
     /// Beside the file that names it: a path, or the name of a resource without an extension.

@@ -189,6 +189,7 @@ CALLGATE_CHECKED int callgate_source_add_source(callgate_source *expression, con
  *			none, or CAP_SYS_PTRACE; Docker's default without this
  *	enosys_above	on, off or runc-1.1: ENOSYS for newer syscalls
  *	systemd		the version of systemd, such as 257
+ *	minijail_semantics	c or python: the compiler of minijail that decides
  *	part		the part of a text with several: the name of a resource of
  *			Kubernetes, the thread of a document of Firecracker, or
  *			the name or line of an array in source code

@@ -83,6 +83,10 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         Advice::SystemdVersion => "give --systemd VERSION; `systemctl --version` prints it",
         Advice::OlderSystemd => "--kernel 6.2 and --systemd 253 show the filter of older systems",
         Advice::NewerSystemd => "for a newer systemd, give its version with --systemd",
+        Advice::MinijailSemantics =>
+            "choose with --minijail-semantics: c for minijail0 -S, or python for compile_seccomp_policy.py",
+        Advice::IncludeRoot =>
+            "put the file beside the source, or give --include-root DIR, below which absolute paths are",
         // Conversions.
         Advice::ClosestOrOneArch =>
             "--closest accepts these losses and writes the nearest stricter policy; --arch with one architecture writes a \

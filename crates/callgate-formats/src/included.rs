@@ -365,6 +365,7 @@ impl Reports {
             }
             let shown = messages.report_at(message.severity, || of(sources.outermost(at)), text);
             (shown.help, shown.topic) = (message.help, message.topic);
+            shown.advice = message.advice;
         }
         for (count, severity) in
             [(self.warnings, Severity::Warning), (self.errors, Severity::Error)]

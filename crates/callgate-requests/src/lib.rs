@@ -46,7 +46,7 @@
 //! | `kernel` | the kernel version for conditions of a profile; required for profiles and units |
 //! | `set` | an object from the names of variables to their values: numbers, or strings such as `0x10` and `-1` |
 //! | `define`, `undefine` | lists of macros of C, `"NAME=VALUE"`, `"NAME"`, that a program as text is read with |
-//! | `caps`, `enosys_above`, `systemd`, `strict`, `endian` | as the options of the command |
+//! | `caps`, `enosys_above`, `systemd`, `minijail_semantics`, `strict`, `endian` | as the options of the command |
 //!
 //! An expression combines sources, as `A + B - C ^ D` in the command: `app + ptrace - preset:no-io-uring`. Its names are those of
 //! `sources`, of presets and of syscalls. Its sources are read with their own keys.

@@ -5,6 +5,7 @@ use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::text::Definition;
 use callgate_formats::languages::Reading;
+use callgate_formats::minijail::Semantics;
 use callgate_formats::oci::EnosysAbove;
 
 use crate::arch::arch_named;
@@ -23,6 +24,7 @@ const OF_SOURCE: &[&str] = &[
     "caps",
     "enosys_above",
     "systemd",
+    "minijail_semantics",
     "strict",
     "endian",
     "define",
@@ -87,6 +89,10 @@ pub(crate) fn set_reading(reading: &mut Reading, key: &str, value: &str) -> Resu
         "kernel" => reading.kernel = Some(parsed(key, value)?),
         "caps" => reading.caps = Some(parsed(key, value)?),
         "systemd" => reading.systemd = Some(parsed(key, value)?),
+        "minijail_semantics" => {
+            let semantics = named("`minijail_semantics`", value, &Semantics::ALL)?;
+            reading.minijail_semantics = Some(semantics);
+        }
         "strict" => reading.strict = named("`strict`", value, &[("true", true), ("false", false)])?,
         "enosys_above" => {
             let known = [

@@ -140,6 +140,14 @@ impl Files for TextAndEmpty<'_> {
         included(self.0)(name, from)
     }
 
+    fn include_if_present(
+        &mut self,
+        name: &str,
+        from: Option<&str>,
+    ) -> Result<Option<Included>, String> {
+        Ok(included(self.0)(name, from).ok())
+    }
+
     fn base(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
         included(self.0)(name, from)
     }

@@ -21,6 +21,7 @@ class SourceOptions(TypedDict, total=False):
         CAP_CHOWN,CAP_KILL.
     enosys_above: whether syscalls newer than all that a profile names fail with ENOSYS: on, runc-1.1 or off.
     systemd: the version of systemd for units, such as "257".
+    minijail_semantics: the compiler of minijail that decides what a policy means, c or python.
     part: the part of a text with several: the name of a resource of Kubernetes, the thread of a document of Firecracker, or
         the name or line of an array in source code.
     files: the files that a policy includes, or base profiles, by the names that the source uses.
@@ -39,6 +40,7 @@ class SourceOptions(TypedDict, total=False):
     caps: str
     enosys_above: str
     systemd: str
+    minijail_semantics: str
     part: str
     files: Mapping[str, Union[str, bytes]]
     strict: bool

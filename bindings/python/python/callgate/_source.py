@@ -22,7 +22,9 @@ __all__ = ["Instruction", "Source", "SourceLike", "expression", "preset"]
 # Words with operators between them, which no text of a filter consists of.
 EXPRESSION = re.compile(r"\s*[^\s{}]+(\s+[-+^]\s+[^\s{}]+)+\s*")
 # The options of an expression that are also for its sources.
-SHARED = frozenset(["arches", "caps", "define", "enosys_above", "kernel", "strict", "systemd", "undefine"])
+SHARED = frozenset(
+    ["arches", "caps", "define", "enosys_above", "kernel", "minijail_semantics", "strict", "systemd", "undefine"]
+)
 
 
 class Instruction(NamedTuple):

@@ -81,6 +81,7 @@ pub(crate) struct CheckArgs {
         value_hint = ValueHint::AnyPath,
         conflicts_with_all = [
             "source", "kernel", "caps", "enosys_above", "base", "set", "systemd", "endian",
+            "minijail_semantics", "include_root",
         ]
     )]
     baseline: Vec<OsString>,

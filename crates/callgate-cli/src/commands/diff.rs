@@ -34,8 +34,9 @@ program that also decides about other ABIs, one sentence says so.
 Socket filters, which take packets, are equivalent if they return the same value
 for every packet; otherwise, one packet shows the difference.
 
-Each of --arch, --kernel, --caps, --enosys-above, --base and --systemd also
-exists with -a or -b at the end, for filter A or B only, such as --caps-b none.
+Each of --arch, --kernel, --caps, --enosys-above, --base, --systemd and
+--minijail-semantics also exists with -a or -b at the end, for filter A or B
+only, such as --caps-b none.
 
 Examples:
   callgate diff profile.json filter.bpf

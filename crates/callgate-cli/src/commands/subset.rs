@@ -25,8 +25,9 @@ subset if B allows each syscall that A allows, as the kernel reads it: a filter
 that compares 32 bits is not looser than one that compares 64. --arguments
 filter compares all bits.
 
-Each of --arch, --kernel, --caps, --enosys-above, --base and --systemd also
-exists with -a or -b at the end, for filter A or B only, such as --caps-b none.
+Each of --arch, --kernel, --caps, --enosys-above, --base, --systemd and
+--minijail-semantics also exists with -a or -b at the end, for filter A or B
+only, such as --caps-b none.
 
 Examples:
   callgate subset app.json container-default && echo app.json only restricts

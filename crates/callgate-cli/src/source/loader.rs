@@ -7,7 +7,7 @@ use callgate_formats::languages::{Files, ReadingOption};
 use callgate_requests::source::{AnyFilter, Loader, SourceStack, SourceText, read_any, read_with};
 
 use super::base::base;
-use super::included::include;
+use super::included::{Including, include, include_if_present};
 use super::place::Place;
 use super::tree::Tree;
 use crate::options::SourceOptions;
@@ -37,6 +37,12 @@ impl<'a> FilesOnDisk<'a> {
         Ok(report::warning(|warnings| read_any(source, packets, self, warnings))?)
     }
 
+    /// What decides where the files are that this file includes, or the source.
+    fn including<'s>(&'s mut self, from: Option<&'s str>) -> Including<'s> {
+        let (place, options) = (self.place, self.options);
+        Including { place, tree: self.tree(), options, from }
+    }
+
     fn tree(&mut self) -> &Tree {
         let place = self.place;
         self.tree.get_or_insert_with(|| Tree::of(place))
@@ -55,8 +61,15 @@ impl Loader for FilesOnDisk<'_> {
 
 impl Files for FilesOnDisk<'_> {
     fn include(&mut self, name: &str, from: Option<&str>) -> std::result::Result<Included, String> {
-        let (place, strict) = (self.place, self.options.strict);
-        include((place, self.tree()), strict, name, from)
+        include(&self.including(from), name)
+    }
+
+    fn include_if_present(
+        &mut self,
+        name: &str,
+        from: Option<&str>,
+    ) -> std::result::Result<Option<Included>, String> {
+        include_if_present(&self.including(from), name)
     }
 
     fn base(&mut self, name: &str, from: Option<&str>) -> std::result::Result<Included, String> {

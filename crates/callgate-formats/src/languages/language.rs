@@ -147,6 +147,8 @@ pub enum ReadingOption {
     Systemd,
     /// Values of variables.
     Variables,
+    /// Which compiler of minijail decides.
+    MinijailSemantics,
 }
 
 /// Whether a text has parts.
@@ -231,6 +233,16 @@ pub trait Files {
     /// If it cannot be read.
     fn include(&mut self, name: &str, from: Option<&str>) -> Result<Included, String>;
 
+    /// A file that a text includes if it exists; `None` if it does not.
+    ///
+    /// # Errors
+    /// If it exists, but cannot be read.
+    fn include_if_present(
+        &mut self,
+        name: &str,
+        from: Option<&str>,
+    ) -> Result<Option<Included>, String>;
+
     /// The file of a base profile.
     ///
     /// # Errors
@@ -245,6 +257,10 @@ pub struct NoFiles;
 impl Files for NoFiles {
     fn include(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
         crate::included::no_files(name, from)
+    }
+
+    fn include_if_present(&mut self, _: &str, _: Option<&str>) -> Result<Option<Included>, String> {
+        Ok(None)
     }
 
     fn base(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {

@@ -2,6 +2,7 @@
 
 use crate::arches::{host_of, only_arch};
 use crate::capabilities::CapSet;
+use crate::minijail::Semantics;
 use crate::oci::EnosysAbove;
 use crate::systemd::SystemdVersion;
 use callgate_bpf::diagnostic::Diagnostic;
@@ -26,6 +27,8 @@ pub struct Reading {
     pub enosys_above: Option<EnosysAbove>,
     /// The version of systemd for units; the newest if absent.
     pub systemd: Option<SystemdVersion>,
+    /// Which of minijail's compilers decides what a policy means; that in Python if absent, with warnings where they differ.
+    pub minijail_semantics: Option<Semantics>,
     /// Whether unknown syscall names, and characters that make a text look like another one, are errors.
     pub strict: bool,
     /// The byte order of a program; that of the first architecture if absent.
@@ -48,6 +51,7 @@ impl Reading {
             caps: None,
             enosys_above: None,
             systemd: None,
+            minijail_semantics: None,
             strict: false,
             endian: None,
             definitions: Vec::new(),

@@ -10,7 +10,7 @@ use crate::change::verify::Compared;
 use crate::languages::is_text;
 use crate::languages::{
     Editor, Files, Input, Language, Likeness, Name, ReadFilter, ReadResult, ReadSource, Reading,
-    Writer, of_first, weights_of,
+    ReadingOption, Writer, of_first, weights_of,
 };
 use callgate_bpf::syscalls::is_known_name;
 use callgate_codegen::Count;
@@ -23,6 +23,7 @@ pub const LANGUAGE: Language = Language {
         "a policy of minijail, such as `read: 1`; for other file names, write minijail:NAME",
     )],
     likeness,
+    options: &[ReadingOption::MinijailSemantics],
     editor: Some(Editor::of(edits)),
     ..Language::of("a policy of minijail", "minijail", read)
 };
@@ -41,6 +42,7 @@ fn read(input: &Input<'_>, reading: &Reading, files: &mut dyn Files) -> ReadResu
     let options = ReadOptions {
         identity: input.identity.map(str::to_owned),
         statements: reading.statements,
+        semantics: reading.minijail_semantics,
         ..ReadOptions::new(reading.only_arch(LANGUAGE.what)?)
     };
     let mut include = |name: &str, from: Option<&str>| files.include(name, from);

@@ -1,11 +1,14 @@
 //! Lexer: a text as statements, each a list of tokens.
 //!
-//! A statement ends with its line, unless the line ends with `\`, also in a comment.
+//! A statement ends with its line, unless the line ends with `\`, also in a comment. The parser in C takes the line after such a
+//! comment as a part of it.
 
 use std::rc::Rc;
 
+use super::semantics::Semantics;
 use crate::diagnostics::quote::shorten;
 use crate::included::{Place, Reports, Span};
+use callgate_bpf::advice::Advice;
 
 /// The maximum number of tokens in a statement.
 const MAX_TOKENS: usize = 1_000_000;
@@ -83,11 +86,15 @@ pub(super) struct Lexer {
     text: Rc<str>,
     source: u16,
     at: usize,
+    /// The chosen compiler; `None` if none is.
+    semantics: Option<Semantics>,
+    /// Whether the next line is a part of a comment for the parser in C.
+    in_comment: bool,
 }
 
 impl Lexer {
-    pub(super) fn new(text: Rc<str>, source: u16) -> Lexer {
-        Lexer { text, source, at: 0 }
+    pub(super) fn new(text: Rc<str>, source: u16, semantics: Option<Semantics>) -> Lexer {
+        Lexer { text, source, at: 0, semantics, in_comment: false }
     }
 
     pub(super) fn source(&self) -> u16 {
@@ -107,6 +114,9 @@ impl Lexer {
             let break_len =
                 if rest.get(end..).is_some_and(|rest| rest.starts_with("\r\n")) { 2 } else { 1 };
             self.at = start + end + break_len;
+            if self.is_comment_of_c(line, (start, end), tokens.is_empty(), reports) {
+                continue;
+            }
             is_wrong |= !self.line(line, start, &mut tokens, reports);
             if line.ends_with('\\') {
                 continue;
@@ -124,6 +134,51 @@ impl Lexer {
                 .help = "remove the `\\` at the end of the file".to_owned();
         }
         None
+    }
+
+    /// Whether the parser in C skips a line as a comment, if it is chosen. Reports carriage returns, which it does not take for the
+    /// end of a line. If no compiler is chosen, warns about a line that only one of them takes for a comment.
+    fn is_comment_of_c(
+        &mut self,
+        line: &str,
+        (start, end): (usize, usize),
+        is_first: bool,
+        reports: &mut Reports,
+    ) -> bool {
+        let is_comment =
+            self.in_comment || (is_first && line.trim_start_matches([' ', '\t']).starts_with('#'));
+        let goes_on = is_comment && line.ends_with('\\');
+        match self.semantics {
+            Some(Semantics::Python) => false,
+            Some(Semantics::C) => {
+                let rest = self.text.get(start + end..).unwrap_or_default();
+                let is_return = rest.starts_with('\r');
+                if is_return && !(is_comment && rest.starts_with("\r\n")) {
+                    let message = "minijail's parser in C takes the carriage return here as a part of the line";
+                    reports.error(self.place(start + end), message).help =
+                        "end lines with line feeds only".to_owned();
+                }
+                self.in_comment = goes_on && !is_return;
+                is_comment
+            }
+            None => {
+                if goes_on && self.has_statement_next() {
+                    let message = "the next line is a statement although this comment ends with `\\`; minijail's parser in C \
+                                   takes it as a part of the comment";
+                    reports
+                        .warn(self.place(start + end.saturating_sub(1)), message)
+                        .set_help(Advice::MinijailSemantics);
+                }
+                false
+            }
+        }
+    }
+
+    /// Whether the next line has more than a comment.
+    fn has_statement_next(&self) -> bool {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let next = rest.lines().next().unwrap_or_default().trim();
+        !next.is_empty() && !next.starts_with('#')
     }
 
     fn place(&self, at: usize) -> Place {

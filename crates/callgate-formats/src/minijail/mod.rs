@@ -12,7 +12,8 @@
 //! ```
 //!
 //! The language and its meaning are those of minijail's compiler in Python (`tools/parser.py`, `tools/compiler.py`,
-//! `tools/bpf.py`), which accepts more than the parser in C (`syscall_filter.c`):
+//! `tools/bpf.py`), which accepts more than the parser in C (`syscall_filter.c`). [`ReadOptions::semantics`] chooses the latter,
+//! with what it refuses; without a choice, a warning says where the two give different meanings:
 //!
 //! - A filter is one of `allow` (or `1`), `kill`, `kill-process`, `kill-thread`, `trap`, `trace`, `log`, `user-notify`,
 //!   `return ERRNO`; or conditions, with such an action after `;` (otherwise `allow`); or several of both in braces.
@@ -33,15 +34,18 @@
 //! Limits: 10 MiB of text with all included files, 1,000 inclusions, 8 of them inside each other as in minijail,
 //! 1,000,000 words and signs per statement, 150,000 comparisons (counted for each syscall), 100 levels of parentheses.
 
+mod c_parser;
 mod language;
 mod lexer;
 mod operands;
 mod parse;
 mod read;
+mod semantics;
 mod statements;
 mod write;
 
 pub use crate::included::{Included, Includes};
 pub use language::{LANGUAGE, is_policy};
 pub use read::{read, read_with_includes};
+pub use semantics::Semantics;
 pub use statements::{Frequency, MinijailPolicy, ReadOptions};

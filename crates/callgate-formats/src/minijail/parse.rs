@@ -1,8 +1,10 @@
 //! Parser of a statement: from its tokens to syscalls and filters.
 
 use super::lexer::{ACTIONS, Kind, Line, Token};
+use super::semantics::Semantics;
 use crate::diagnostics::quote::shorten;
 use crate::included::{Place, Reports, Sources, Span};
+use callgate_bpf::advice::Advice;
 use callgate_bpf::suggest::nearest;
 use callgate_core::policy::{Cmp, Condition, Field, Test};
 use callgate_core::{Arch, Verdict};
@@ -52,6 +54,8 @@ pub(super) struct Parser<'p> {
     pub(super) reports: &'p mut Reports,
     /// Whether it was said that the parser in C reads `; return` the other way round.
     pub(super) said_opposite: &'p mut bool,
+    /// The chosen compiler; `None` if none is.
+    pub(super) semantics: Option<Semantics>,
     pub(super) arch: Arch,
     pub(super) is_denylist: bool,
     pub(super) line: &'p Line,
@@ -131,8 +135,9 @@ impl<'p> Parser<'p> {
         if !self.takes(Kind::Sign(":")) {
             return Err(self.expected("`:`", "a statement is `syscall: filter`"));
         }
-        let mut filters = self.list(Self::filter)?;
+        let lists = self.list(Self::filter)?;
         self.end()?;
+        let mut filters: Vec<Filter> = lists.into_iter().flatten().collect();
         // There may be a million statements.
         syscalls.shrink_to_fit();
         filters.shrink_to_fit();
@@ -154,11 +159,13 @@ impl<'p> Parser<'p> {
         Ok(items)
     }
 
-    fn filter(&mut self) -> Syntax<Filter> {
+    /// An action, or conditions with one; for the parser in C, which has an action for calls that do not meet the conditions,
+    /// both.
+    fn filter(&mut self) -> Syntax<Vec<Filter>> {
         let first = self.peek();
         let at = first.map_or(self.line.end, |token| token.span.at);
         if !first.is_some_and(|token| token.kind == Kind::Argument) {
-            return Ok(Filter { at, when: None, action: self.action()? });
+            return Ok(vec![Filter { at, when: None, action: self.action()? }]);
         }
         let mut when = Vec::new();
         loop {
@@ -171,23 +178,30 @@ impl<'p> Parser<'p> {
                 break;
             }
         }
-        let mut action = Verdict::ALLOW;
+        let mut filter = Filter { at, when: Some(when), action: Verdict::ALLOW };
+        let mut otherwise = None;
         if self.takes(Kind::Sign(";")) {
             let token = self.peek();
-            action = self.action()?;
+            let action = self.action()?;
+            if self.semantics == Some(Semantics::C) {
+                let at = token.map_or(self.line.end, |token| token.span.at);
+                otherwise = Some(Filter { at, when: None, action });
+            } else {
+                filter.action = action;
+            }
             self.check_opposite(token);
         }
-        Ok(Filter { at, when: Some(when), action })
+        Ok(std::iter::once(filter).chain(otherwise).collect())
     }
 
-    /// Warns that the parser in C returns the errno if the conditions do not hold.
+    /// Warns that the parser in C returns the errno if the conditions do not hold, if no compiler is chosen.
     fn check_opposite(&mut self, action: Option<Token>) {
-        let token = action.filter(|token| token.kind == Kind::Return && !*self.said_opposite);
+        let is_said = *self.said_opposite || self.semantics.is_some();
+        let token = action.filter(|token| token.kind == Kind::Return && !is_said);
         if let Some(token) = token {
             *self.said_opposite = true;
             let message = "this applies if the conditions hold; minijail's parser in C returns the errno if they do not hold";
-            let help = "compile the policy with compile_seccomp_policy.py, not with minijail0 -S";
-            self.warn(token, message.to_owned(), help);
+            self.reports.warn(token.span.at, message).set_help(Advice::MinijailSemantics);
         }
     }
 
@@ -251,7 +265,14 @@ impl<'p> Parser<'p> {
             Some(Kind::Return) => {
                 self.take();
                 let number = self.peek();
-                let value = self.constant("an errno after `return`")?;
+                let is_c = self.semantics == Some(Semantics::C);
+                if is_c && number.is_none() {
+                    return Ok(Self::kill(false));
+                }
+                let value = match is_c {
+                    true => self.value()?,
+                    false => self.constant("an errno after `return`")?,
+                };
                 self.check_errno(number, value);
                 Ok(Verdict::errno(value as u16))
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::operands::{ARCHES, arch_name};
 use super::parse::{Filter, Model, Parser, Statement};
+use super::semantics::Semantics;
 use super::statements::{Frequency, MinijailPolicy, ReadOptions, Reading};
 use crate::diagnostics::quote::shorten;
 use crate::included::{
@@ -102,6 +103,9 @@ pub(super) fn lower(
         }
     }
     check_size(model, &chains, reports);
+    if options.semantics == Some(Semantics::C) {
+        check_duplicates(model, &chains, sources, reports);
+    }
     if reports.failed() {
         return None;
     }
@@ -201,6 +205,30 @@ fn effective(
 
 fn condition(when: &[Vec<Condition>]) -> Condition {
     Condition::any(when.iter().map(|all| Condition::all(all.iter().cloned())))
+}
+
+/// Reports second statements for a syscall, which the parser in C refuses.
+fn check_duplicates(
+    model: &Model,
+    chains: &BTreeMap<u32, Chain>,
+    sources: &Sources,
+    reports: &mut Reports,
+) {
+    for (nr, chain) in chains {
+        let Some(second) = chain.statements.get(1).and_then(|index| model.statements.get(*index))
+        else {
+            continue;
+        };
+        let Some(syscall) = second.syscalls.iter().find(|syscall| syscall.nr == *nr) else {
+            continue;
+        };
+        let name = shorten(sources.text(syscall.at));
+        let message = format!(
+            "minijail's parser in C refuses this second statement for `{name}`; the first is at {OTHER}"
+        );
+        reports.error_with(syscall.at.at, chain.at.at, message).help =
+            "join the conditions with `||`; a minijail built with ALLOW_DUPLICATE_SYSCALLS takes the first".to_owned();
+    }
 }
 
 /// Reports comparisons beyond the limit.

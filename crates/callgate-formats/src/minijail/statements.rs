@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::c_parser::check;
 use super::lexer::{Kind, Lexer, Line};
 use super::parse::{Model, Parser, Stop, Syntax};
+use super::semantics::Semantics;
 use crate::diagnostics::quote::shorten;
 use crate::included::{Includes, Inclusions, Opened, Place, Reports, Sources};
 use crate::profile::Profile;
@@ -19,12 +21,15 @@ pub struct ReadOptions {
     pub identity: Option<String>,
     /// Whether the result has [`statements`](crate::Profile::statements).
     pub statements: bool,
+    /// Which of minijail's compilers decides what the policy means. Without it, that in Python, with warnings where the other
+    /// one gives another meaning.
+    pub semantics: Option<Semantics>,
 }
 
 impl ReadOptions {
     /// Reads for an architecture.
     pub fn new(arch: Arch) -> ReadOptions {
-        ReadOptions { arch, identity: None, statements: false }
+        ReadOptions { arch, identity: None, statements: false, semantics: None }
     }
 }
 
@@ -57,6 +62,7 @@ pub(super) struct Reading<'a, 'i> {
     /// Counts by the name of the syscall.
     pub(super) frequencies: BTreeMap<&'static str, u64>,
     arch: Arch,
+    semantics: Option<Semantics>,
     includes: &'a mut Includes<'i>,
     inclusions: Inclusions,
     said_opposite: bool,
@@ -81,6 +87,7 @@ impl<'a, 'i> Reading<'a, 'i> {
             model: Model::default(),
             frequencies: BTreeMap::new(),
             arch: options.arch,
+            semantics: options.semantics,
             includes,
             inclusions: Inclusions::new(text.len(), MAX_DEPTH),
             said_opposite: false,
@@ -90,7 +97,7 @@ impl<'a, 'i> Reading<'a, 'i> {
 
     /// Reads all statements.
     pub(super) fn read(mut self) -> Self {
-        self.model.is_denylist = self.find_denylist();
+        self.model.is_denylist = self.semantics != Some(Semantics::C) && self.find_denylist();
         self.enter(0);
         while let Some(file) = self.open.last_mut() {
             match file.lexer.next(&mut self.reports) {
@@ -107,14 +114,15 @@ impl<'a, 'i> Reading<'a, 'i> {
     /// Whether the policy itself has the statement `@denylist`, which applies also to statements before it.
     fn find_denylist(&self) -> bool {
         let Some(source) = self.sources.get(0) else { return false };
-        let mut lexer = Lexer::new(source.text.clone(), 0);
+        let mut lexer = Lexer::new(source.text.clone(), 0, self.semantics);
         let mut unused = Reports::default();
         std::iter::from_fn(|| lexer.next(&mut unused)).any(|line| is_denylist(&line))
     }
 
     fn enter(&mut self, source: u16) {
         if let Some(text) = self.sources.get(source).map(|source| source.text.clone()) {
-            self.open.push(OpenFile { lexer: Lexer::new(text, source), has_denylist: false });
+            let lexer = Lexer::new(text, source, self.semantics);
+            self.open.push(OpenFile { lexer, has_denylist: false });
         }
     }
 
@@ -129,6 +137,14 @@ impl<'a, 'i> Reading<'a, 'i> {
 
     fn line(&mut self, line: &Line) -> Syntax<()> {
         let Some(first) = line.tokens.first().copied() else { return Ok(()) };
+        if self.semantics == Some(Semantics::C) {
+            if first.kind == Kind::Frequency {
+                let message = "minijail's parser in C ignores @frequency, and so are these counts";
+                self.reports.warn(first.span.at, message).help = "remove it".to_owned();
+                return Ok(());
+            }
+            check(line, self.open.len(), &self.sources, &mut self.reports)?;
+        }
         let is_denylist = self.model.is_denylist;
         if first.kind == Kind::Denylist {
             if let Some(file) = self.open.last_mut() {
@@ -179,7 +195,7 @@ impl<'a, 'i> Reading<'a, 'i> {
     /// Reads a file of counts; those of equal names are added.
     fn frequencies(&mut self, source: u16) {
         let Some(text) = self.sources.get(source).map(|source| source.text.clone()) else { return };
-        let mut lexer = Lexer::new(text, source);
+        let mut lexer = Lexer::new(text, source, self.semantics);
         while let Some(line) = lexer.next(&mut self.reports) {
             // After an error, the next line may have another one.
             if let Ok(Some((name, count))) = frequency(self.parser(&line, false)) {
@@ -190,8 +206,9 @@ impl<'a, 'i> Reading<'a, 'i> {
     }
 
     fn parser<'p>(&'p mut self, line: &'p Line, is_denylist: bool) -> Parser<'p> {
-        let Reading { sources, reports, said_opposite, arch, .. } = self;
-        Parser { sources, reports, said_opposite, arch: *arch, is_denylist, line, next: 0 }
+        let Reading { sources, reports, said_opposite, arch, semantics, .. } = self;
+        let (arch, semantics) = (*arch, *semantics);
+        Parser { sources, reports, said_opposite, semantics, arch, is_denylist, line, next: 0 }
     }
 
     /// Opens the file of a directive. `None` after an error.

@@ -28,6 +28,7 @@ const KEYS: &[KnownKey] = &[
     key("caps"),
     key("enosys_above"),
     key("systemd"),
+    key("minijail_semantics"),
     key("strict"),
     key("endian"),
     key("define"),
@@ -252,7 +253,8 @@ fn reading(reader: &mut Reader<'_>, fields: &Fields<'_>, machine: Arch) -> Optio
             reading.arches.push(arch(reader, item, "architecture")?);
         }
     }
-    for key in ["kernel", "caps", "systemd", "enosys_above", "endian"] {
+    let words = ["kernel", "caps", "systemd", "minijail_semantics", "enosys_above", "endian"];
+    for key in words {
         if let Some(node) = fields.get(key) {
             of_text(reader, node, &format!("`{key}`"), |text| {
                 set_reading(&mut reading, key, text)

@@ -74,19 +74,22 @@ pub struct Kinds {
     pub unit: bool,
     /// A policy with variables that have values.
     pub variables: bool,
+    /// A policy whose meaning depends on the compiler.
+    pub semantics: bool,
 }
 
 impl Kinds {
     /// The kinds that are among these filters.
     pub fn of<'a>(filters: impl IntoIterator<Item = &'a SourceFilter>) -> Kinds {
         filters.into_iter().fold(Kinds::default(), |all, filter| {
-            let Kinds { profile, container, program, unit, variables } = filter.kinds;
+            let Kinds { profile, container, program, unit, variables, semantics } = filter.kinds;
             Kinds {
                 profile: all.profile || profile,
                 container: all.container || container,
                 program: all.program || program,
                 unit: all.unit || unit,
                 variables: all.variables || variables,
+                semantics: all.semantics || semantics,
             }
         })
     }

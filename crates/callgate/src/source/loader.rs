@@ -33,6 +33,14 @@ impl Files for FilesOf<'_> {
         self.0.include(name, from)
     }
 
+    fn include_if_present(
+        &mut self,
+        name: &str,
+        from: Option<&str>,
+    ) -> Result<Option<Included>, String> {
+        self.0.include_if_present(name, from)
+    }
+
     fn base(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
         self.0.base(name, from)
     }
@@ -74,6 +82,14 @@ impl Loader for Given<'_> {}
 impl Files for Given<'_> {
     fn include(&mut self, name: &str, _: Option<&str>) -> Result<Included, String> {
         self.file(name).ok_or_else(|| "it is not in `files`".to_owned())
+    }
+
+    fn include_if_present(
+        &mut self,
+        name: &str,
+        _: Option<&str>,
+    ) -> Result<Option<Included>, String> {
+        Ok(self.file(name))
     }
 
     /// A file with this name, or with an extension after it, as beside a resource.

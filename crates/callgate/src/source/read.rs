@@ -348,7 +348,8 @@ impl Reader<'_> {
         self.warn_without_effect(of.what, of.options);
         let mut filters = Vec::new();
         for filter in read.filters {
-            let filter = self.of_caller(self.given(filter)?);
+            let mut filter = self.of_caller(self.given(filter)?);
+            filter.kinds.semantics = language.has_option(ReadingOption::MinijailSemantics);
             filters.push(filter);
         }
         let own = named(texts, name, read.warnings);

@@ -6,6 +6,7 @@ mod frequencies;
 mod hostile;
 mod includes;
 mod messages;
+mod semantics;
 mod support;
 mod values;
 mod warnings;

@@ -32,7 +32,9 @@ fn conditions_before_allow_have_no_effect() {
 /// Policies, and the warnings about them.
 const POLICIES: &str = r#"
 "read: arg0 == 1; return 1\nwrite: arg0 == 1; return 1"
-    1:18: this applies if the conditions hold; minijail's parser in C returns the errno if they do not hold (compile the policy with compile_seccomp_policy.py, not with minijail0 -S)
+    1:18: this applies if the conditions hold; minijail's parser in C returns the errno if they do not hold (choose the semantics: `c` of minijail0 -S, or `python` of compile_seccomp_policy.py)
+" # a comment \\nread: 1"
+    1:14: the next line is a statement although this comment ends with `\`; minijail's parser in C takes it as a part of the comment (choose the semantics: `c` of minijail0 -S, or `python` of compile_seccomp_policy.py)
 ""
     1:1: the policy has no syscalls: every syscall gets KILL_THREAD (add a statement such as `read: 1`)
 "@default trap\n@default kill\nread: 1"

@@ -3,6 +3,7 @@
 mod arguments;
 mod base;
 mod definition;
+mod include_root;
 mod options;
 mod readers;
 mod setting;

@@ -14,8 +14,9 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::base::BaseFile;
 use super::definition::Macros;
+use super::include_root::IncludeRoot;
 use super::setting::Setting;
-use super::values::{EndianArg, EnosysArg, KernelArg, RUNNING};
+use super::values::{EndianArg, EnosysArg, KernelArg, RUNNING, SemanticsArg};
 use crate::options::machine::native_arch;
 use crate::options::parse::ArchParser;
 use crate::report::Result;
@@ -54,6 +55,22 @@ pub(crate) struct SourceOptions {
         help_heading = "Reading"
     )]
     pub(super) base: Vec<BaseFile>,
+
+    /// The directory below which files are that a source includes by an absolute path, as /etc and /usr are in it; may be
+    /// repeated [default: /]
+    #[arg(
+        long,
+        value_name = "DIR",
+        value_parser = OsStringValueParser::new().map(IncludeRoot::parse),
+        value_hint = ValueHint::DirPath,
+        help_heading = "Reading"
+    )]
+    pub(super) include_root: Vec<IncludeRoot>,
+
+    /// The compiler of minijail that decides what a policy means: c (minijail0 -S) or python
+    /// (compile_seccomp_policy.py) [default: python, with warnings where they differ]
+    #[arg(long, value_name = "COMPILER", help_heading = "Reading")]
+    pub(super) minijail_semantics: Option<SemanticsArg>,
 
     /// The value of a variable of a Kafel policy ($NAME); may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Reading")]
@@ -180,6 +197,11 @@ impl SourceOptions {
         files.into_iter().find_map(|file| file.for_name(name, is_in_source))
     }
 
+    /// The directories below which absolute paths of included files are.
+    pub(crate) fn include_roots(&self) -> impl Iterator<Item = &Path> {
+        self.include_root.iter().map(IncludeRoot::path)
+    }
+
     /// The options without those that affect how a policy in this language is read.
     pub(crate) fn without_those_of(&self, language: LanguageId) -> SourceOptions {
         let mut options = self.clone();
@@ -188,6 +210,7 @@ impl SourceOptions {
                 ReadingOption::Kernel => options.kernel = None,
                 ReadingOption::EnosysAbove => options.enosys_above = None,
                 ReadingOption::Systemd => options.systemd = None,
+                ReadingOption::MinijailSemantics => options.minijail_semantics = None,
                 ReadingOption::Caps | ReadingOption::Variables => {}
             }
         }

@@ -3,6 +3,7 @@
 use callgate::Endian;
 use callgate::convert::ConvertOptions;
 use callgate_formats::languages::{LanguageId, Reading};
+use callgate_formats::minijail::Semantics;
 use callgate_formats::oci;
 use callgate_formats::systemd::SystemdVersion;
 
@@ -22,6 +23,7 @@ impl SourceOptions {
                 .map(oci::EnosysAbove::from)
                 .or(self.without_runtime_rules.then_some(oci::EnosysAbove::Off)),
             systemd: self.systemd,
+            minijail_semantics: self.minijail_semantics.map(Semantics::from),
             strict: self.strict,
             endian: self.endian.map(Endian::from),
             definitions: self.macros.all(),

@@ -8,7 +8,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::base::BaseFile;
 use super::options::SourceOptions;
-use super::values::{EnosysArg, KernelArg};
+use super::values::{EnosysArg, KernelArg, SemanticsArg};
 use crate::options::parse::ArchParser;
 
 /// The options of one filter, which take precedence over those of both. A sentence of the help replaces them there;
@@ -38,6 +38,9 @@ macro_rules! side_options {
             #[arg(id = concat!("systemd", $suffix), long = concat!("systemd", $suffix), hide = true,
                   help = concat!("As --systemd, for filter ", $filter, " only"), value_name = "VERSION")]
             systemd: Option<SystemdVersion>,
+            #[arg(id = concat!("minijail-semantics", $suffix), long = concat!("minijail-semantics", $suffix), hide = true,
+                  help = concat!("As --minijail-semantics, for filter ", $filter, " only"), value_name = "COMPILER")]
+            minijail_semantics: Option<SemanticsArg>,
         }
 
         impl $name {
@@ -53,6 +56,7 @@ macro_rules! side_options {
                     enosys_above: self.enosys_above,
                     base: self.base.clone(),
                     systemd: self.systemd,
+                    minijail_semantics: self.minijail_semantics,
                     ..SourceOptions::default()
                 }
             }
@@ -76,6 +80,8 @@ impl SourceOptions {
             enosys_above: self.enosys_above.or(both.enosys_above),
             base: self.base.iter().chain(&both.base).cloned().collect(),
             systemd: self.systemd.or(both.systemd),
+            minijail_semantics: self.minijail_semantics.or(both.minijail_semantics),
+            include_root: both.include_root.clone(),
             set: both.set.clone(),
             strict: self.strict || both.strict,
             endian: self.endian.or(both.endian),

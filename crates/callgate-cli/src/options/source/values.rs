@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use callgate::Endian;
 use callgate_bpf::syscalls::KernelVersion;
+use callgate_formats::minijail::Semantics;
 use callgate_formats::oci;
 use clap::ValueEnum;
 
@@ -43,6 +44,21 @@ impl From<EnosysArg> for oci::EnosysAbove {
             EnosysArg::On => oci::EnosysAbove::On,
             EnosysArg::Runc1_1 => oci::EnosysAbove::Runc1_1,
             EnosysArg::Off => oci::EnosysAbove::Off,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum SemanticsArg {
+    C,
+    Python,
+}
+
+impl From<SemanticsArg> for Semantics {
+    fn from(given: SemanticsArg) -> Semantics {
+        match given {
+            SemanticsArg::C => Semantics::C,
+            SemanticsArg::Python => Semantics::Python,
         }
     }
 }

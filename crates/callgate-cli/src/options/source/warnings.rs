@@ -39,7 +39,7 @@ impl SourceOptions {
     /// Warns about options that affect no source of these kinds; their names end with `suffix`, which is empty for the
     /// options of all sources.
     pub(crate) fn warn_about_unused(&self, suffix: &str, kinds: Kinds) {
-        let Kinds { profile, program, unit, variables, .. } = kinds;
+        let Kinds { profile, program, unit, variables, semantics, .. } = kinds;
         let none = |what: &str| match suffix.strip_prefix('-') {
             Some(side) => format!("filter {} is not {what}", side.to_uppercase()),
             None => format!("no source is {what}"),
@@ -75,6 +75,24 @@ impl SourceOptions {
             report::warn(
                 format!("--systemd{suffix} has no effect: {}", none("a unit of systemd")),
                 "omit it, or write systemd: before the source",
+            );
+        }
+        if self.minijail_semantics.is_some() && !semantics {
+            report::warn(
+                format!(
+                    "--minijail-semantics{suffix} has no effect: {}",
+                    none("a policy of minijail")
+                ),
+                "omit it: only minijail has two compilers",
+            );
+        }
+        for root in self.include_root.iter().filter(|root| root.is_unused()) {
+            report::warn(
+                format!(
+                    "--include-root {} has no effect: no source includes a file by an absolute path",
+                    root.value()
+                ),
+                "omit it",
             );
         }
         for definition in self.macros.all().iter().filter(|_| !program) {
