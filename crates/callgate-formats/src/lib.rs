@@ -65,6 +65,7 @@ pub mod convert;
 pub mod diagnostics;
 mod files;
 pub mod firecracker;
+pub mod firejail;
 mod hidden;
 mod included;
 pub mod kafel;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::language::{Language, LanguageId, Likeness};
-use crate::{android, firecracker, kafel, lxc, minijail, nsjail, oci, snap, systemd};
+use crate::{android, firecracker, firejail, kafel, lxc, minijail, nsjail, oci, snap, systemd};
 
 /// All languages. Of two that a text looks like equally, the first is detected.
 pub const LANGUAGES: &[&Language] = &[
@@ -16,6 +16,7 @@ pub const LANGUAGES: &[&Language] = &[
     &snap::LANGUAGE,
     &android::LANGUAGE,
     &nsjail::LANGUAGE,
+    &firejail::LANGUAGE,
     &systemd::LANGUAGE,
 ];
 

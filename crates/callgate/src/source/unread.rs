@@ -15,11 +15,6 @@ struct Kind {
 
 const KINDS: &[Kind] = &[
     Kind {
-        is: |text| has_line(text, &["seccomp.drop ", "seccomp.keep ", "caps.drop ", "nonewprivs"]),
-        what: "this is a profile of Firejail",
-        next: "write the lists of seccomp.drop as systemd:SystemCallFilter=~…, with blanks instead of commas",
-    },
-    Kind {
         is: |text| {
             has_line(text, &["import seccomp", "from seccomp import", "import pyseccomp"])
                 || text.contains("seccomp/libseccomp-golang")
@@ -103,7 +98,6 @@ mod tests {
         let table = " line  CODE  JT   JF      K\n 0000: 0x06 0x00 0x00 0x7fff0000  return ALLOW\n";
         for (text, what) in [
             ("\x7fELF\x02", "this is an ELF file"),
-            ("caps.drop all\nseccomp.drop @clock\n", "this is a profile of Firejail"),
             ("seccomp:\n  default_action: errno\n", "this is a configuration of Elastic Beats"),
             ("import sys\nimport seccomp\nf = seccomp.SyscallFilter(1)\n", "this program builds"),
             ("import libseccomp \"github.com/seccomp/libseccomp-golang\"\n", "this program builds"),
