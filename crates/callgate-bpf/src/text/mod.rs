@@ -39,6 +39,7 @@ pub use linux3::from_linux3;
 pub use options::{Definition, TextOptions, TextProgram};
 pub use parse::{parse, parse_program};
 pub use several::{Programs, programs};
+pub use source::calls;
 
 #[cfg(test)]
 mod tests;

@@ -29,7 +29,7 @@ pub(super) trait Terms<'a> {
 
 /// The characters of binary operators, longer ones first, and how tightly they bind in C, Rust and Go; 0 in a language that
 /// does not have them.
-const OPERATORS: &[(&str, Binary, [u32; 3])] = &[
+pub(super) const OPERATORS: &[(&str, Binary, [u32; 3])] = &[
     ("||", Binary::Or, [1, 0, 0]),
     ("&&", Binary::And, [2, 0, 0]),
     ("==", Binary::Equal, [6, 0, 0]),

@@ -111,18 +111,21 @@ pub(super) fn is_reader(function: &str, is_only: bool, is_program: bool) -> bool
     const WRAPPERS: [&str; 6] = ["sys_", "safe_", "raw_", "real_", "internal_", "pcap_"];
     const PRINT: &str =
         "printf fprintf dprintf write send sendto fwrite free assert memcmp bpf_validate";
-    /// The words in the names of macros for the number of elements.
-    const COUNT: &str = "ARRAY ARRAYSIZE ARRAYLEN ARRAYLENGTH ARRAYCOUNT SIZE SIZEOF LEN LENGTH LENGTHOF COUNT \
-        COUNTOF ELEMENTS ELEMENTSOF ELEMS NELEM NELEMS NELEMENTS NELTS ITEMS NITEMS NUM N OF";
     let lower = function.to_ascii_lowercase();
     let name = lower.trim_start_matches('_');
     let name = WRAPPERS.iter().find_map(|start| name.strip_prefix(start)).unwrap_or(name);
-    let is_count = || {
-        let upper = function.to_ascii_uppercase();
-        let upper = upper.strip_prefix("G_").unwrap_or(&upper);
-        let mut words = upper.split('_').filter(|word| !word.is_empty());
-        is_only && words.all(|word| has_word(COUNT, word))
-    };
     let clears = matches!(function, "memset" | "bzero" | "__builtin_memset");
-    (is_program && (INSTALL.contains(&name) || clears)) || has_word(PRINT, function) || is_count()
+    (is_program && (INSTALL.contains(&name) || clears))
+        || has_word(PRINT, function)
+        || (is_only && is_count(function))
+}
+
+/// Whether this is the name of a macro for the number of elements of an array: `ARRAY_SIZE`, `G_N_ELEMENTS`, `nitems`.
+pub(super) fn is_count(function: &str) -> bool {
+    const WORDS: &str = "ARRAY ARRAYSIZE ARRAYLEN ARRAYLENGTH ARRAYCOUNT SIZE SIZEOF LEN LENGTH LENGTHOF COUNT \
+        COUNTOF ELEMENTS ELEMENTSOF ELEMS NELEM NELEMS NELEMENTS NELTS ITEMS NITEMS NUM N OF";
+    let upper = function.to_ascii_uppercase();
+    let upper = upper.strip_prefix("G_").unwrap_or(&upper);
+    let mut words = upper.split('_').filter(|word| !word.is_empty());
+    words.all(|word| has_word(WORDS, word))
 }

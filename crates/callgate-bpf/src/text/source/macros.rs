@@ -153,7 +153,7 @@ impl<'t, 'a> Macro<'t, 'a> {
 }
 
 /// Whether nothing is between two tokens of a text, except lines that were joined.
-fn is_adjacent(first: &Token<'_>, second: &Token<'_>) -> bool {
+pub(super) fn is_adjacent(first: &Token<'_>, second: &Token<'_>) -> bool {
     first.text.as_bytes().as_ptr_range().end == second.text.as_ptr()
 }
 

@@ -27,6 +27,7 @@
 //! The work is bounded: macros are expanded to a limited number of tokens, parentheses and macros have a limited depth,
 //! and a text is read a limited number of times.
 
+pub mod calls;
 mod changed;
 mod chosen;
 mod condition;

@@ -16,14 +16,14 @@ use super::macros::DEFINITIONS;
 use super::pairs::Pairs;
 use super::part::{array_name, other_part, other_part_of_copy};
 use super::predefined::{Defined, defined};
-use super::preprocess::{Before, Preprocessed, expand_only, preprocess};
+use super::preprocess::{Before, Preprocessed, Question, expand_only, preprocess};
 use super::readings::{Reading, decided};
 use super::rows::{Reader, Rows};
 use super::shape::builder;
 use super::types::Types;
 use super::uses::{Origin, changing_use};
 use super::variables::{add_unchanged, type_of};
-use crate::asm::AsmError;
+use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position, Severity};
 use crate::lexer::{Language, Lexed, join, lex};
 use crate::symbols::{Names, only_arch_in};
@@ -67,7 +67,7 @@ pub(in super::super) fn rows(text: &str, options: &TextOptions) -> Result<Rows, 
 }
 
 /// The definitions of the caller as lines of C.
-fn given_text(definitions: &[Definition]) -> String {
+pub(super) fn given_text(definitions: &[Definition]) -> String {
     let line = |one: &Definition| Some(format!("#define {} {}\n", one.name(), one.value()?));
     definitions.iter().filter_map(line).collect()
 }
@@ -75,14 +75,47 @@ fn given_text(definitions: &[Definition]) -> String {
 /// Values that are given for names.
 type Given<'s, 'a> = HashMap<&'a str, &'s [Token<'a>]>;
 
-struct Source<'s, 'a> {
-    text: &'a str,
-    language: Language,
-    tokens: &'s [Token<'a>],
-    errors: &'s [Diagnostic],
-    known: &'s [Token<'a>],
-    given: &'s [Token<'a>],
-    options: &'s TextOptions,
+/// A text with all that is defined before it.
+pub(super) struct Source<'s, 'a> {
+    /// The text in which `##` may be.
+    pub(super) text: &'a str,
+    pub(super) language: Language,
+    pub(super) tokens: &'s [Token<'a>],
+    pub(super) errors: &'s [Diagnostic],
+    pub(super) known: &'s [Token<'a>],
+    pub(super) given: &'s [Token<'a>],
+    pub(super) options: &'s TextOptions,
+}
+
+/// A text after its directives, for an architecture and with some answers.
+pub(super) struct Prepared<'t> {
+    pub(super) tokens: &'t [Token<'t>],
+    pub(super) names: &'t Names,
+    pub(super) literals: Literals,
+    /// Given values of names that the text declares, which are not macros then.
+    values: &'t Given<'t, 't>,
+    pub(super) errors: Errors,
+}
+
+/// What the preprocessor says of a text besides its tokens.
+pub(super) struct Facts {
+    pub(super) questions: Vec<Question>,
+    /// Whether no compiler accepts the text.
+    pub(super) is_rejected: bool,
+    /// Which parts of conditionals are read.
+    parts: Vec<bool>,
+    /// The architecture that the selected lines name, if they name exactly one.
+    arch: Option<Arch>,
+    pub(super) warnings: Vec<Diagnostic>,
+}
+
+/// How definitions of the caller are meant whose names the text declares.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum GivenNames {
+    /// They are values of variables and parameters.
+    Values,
+    /// They are macros as all others.
+    Macros,
 }
 
 /// What tokens without directives are.
@@ -135,6 +168,30 @@ impl<'a> Source<'_, 'a> {
 
     /// Reads the text with these answers.
     fn read_with(&self, arch: Option<Arch>, answers: &[bool]) -> Reading {
+        let read = |prepared: Prepared<'_>| {
+            let Prepared { tokens, names, literals, values, errors } = prepared;
+            match errors.check() {
+                Ok(()) => self.rows(tokens, names, literals, values),
+                Err(error) => Outcome::refused(error),
+            }
+        };
+        let (mut outcome, facts) = self.prepared(arch, answers, GivenNames::Values, read);
+        let Facts { questions, is_rejected, parts, arch, warnings } = facts;
+        if let (Ok(rows), false) = (&mut outcome.result, warnings.is_empty()) {
+            rows.warnings.extend(warnings);
+        }
+        let Outcome { result, insns, has_program, ignored } = outcome;
+        Reading { result, insns, has_program, ignored, questions, is_rejected, parts, arch }
+    }
+
+    /// Preprocesses the text with these answers, and gives it to a reader.
+    pub(super) fn prepared<R>(
+        &self,
+        arch: Option<Arch>,
+        answers: &[bool],
+        given_names: GivenNames,
+        reader: impl FnOnce(Prepared<'_>) -> R,
+    ) -> (R, Facts) {
         let names = Names::new(arch, self.options.endian());
         let language = self.language;
         let literals = Literals { language, model: Model::of(arch), in_condition: false };
@@ -142,7 +199,10 @@ impl<'a> Source<'_, 'a> {
         let types = Types::of(self.tokens, language, literals.model);
         let well_known: Vec<Token<'_>> = self.well_known(&types);
         let undefined = self.options.definitions.iter().filter(|one| one.value().is_none());
-        let (values, given) = self.given_values(&types);
+        let (values, given) = match given_names {
+            GivenNames::Values => self.given_values(&types),
+            GivenNames::Macros => (HashMap::new(), self.given.to_vec()),
+        };
         let before = Before {
             well_known: &well_known,
             given: &given,
@@ -180,15 +240,9 @@ impl<'a> Source<'_, 'a> {
         let arch = only_arch_in(&tokens);
         let unread = warnings.first().filter(|_| self.options.is_strict);
         errors.extend(unread.cloned().map(|one| Diagnostic { severity: Severity::Error, ..one }));
-        let mut outcome = match errors.check() {
-            Ok(()) => self.rows(&tokens, &names, literals, &values),
-            Err(error) => Outcome::refused(error),
-        };
-        if let (Ok(rows), false) = (&mut outcome.result, warnings.is_empty()) {
-            rows.warnings.extend(warnings);
-        }
-        let Outcome { result, insns, has_program, ignored } = outcome;
-        Reading { result, insns, has_program, ignored, questions, is_rejected, parts, arch }
+        let result =
+            reader(Prepared { tokens: &tokens, names: &names, literals, values: &values, errors });
+        (result, Facts { questions, is_rejected, parts, arch, warnings })
     }
 
     /// The given definitions of names that the text declares as variables or parameters, which have these values, and the
@@ -282,7 +336,7 @@ impl<'a> Source<'_, 'a> {
     }
 
     /// Whether a constant of the headers replaces a name of the text: `#define error EPERM`.
-    fn is_replacement(&self, name: &str, names: &Names, literals: Literals) -> bool {
+    pub(super) fn is_replacement(&self, name: &str, names: &Names, literals: Literals) -> bool {
         let is_line = |tokens: &[Token<'_>]| {
             matches!(tokens, [define, _, body, end] if define.text == "define"
                 && body.text == name && end.is_line_end())
