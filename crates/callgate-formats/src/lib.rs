@@ -71,6 +71,7 @@ mod included;
 pub mod kafel;
 pub mod languages;
 pub mod layout;
+pub mod libseccomp_c;
 pub mod lxc;
 pub mod minijail;
 pub mod nsjail;

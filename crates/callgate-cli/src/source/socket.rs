@@ -79,7 +79,7 @@ impl AnySource<'_> {
 
 /// Warns about options that have no effect on a socket filter.
 fn warn_without_effect(options: &SourceOptions, suffix: &'static str) {
-    options.warn_about_unused(suffix, Kinds { program: true, ..Kinds::default() });
+    options.warn_about_unused(suffix, Kinds { program: true, macros: true, ..Kinds::default() });
 }
 
 /// How either of them is read, and the packets for a socket filter.

@@ -149,6 +149,8 @@ pub enum ReadingOption {
     Variables,
     /// Which compiler of minijail decides.
     MinijailSemantics,
+    /// Macros of C.
+    Definitions,
 }
 
 /// Whether a text has parts.

@@ -4,7 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::language::{Language, LanguageId, Likeness};
-use crate::{android, firecracker, firejail, kafel, lxc, minijail, nsjail, oci, snap, systemd};
+use crate::{
+    android, firecracker, firejail, kafel, libseccomp_c, lxc, minijail, nsjail, oci, snap, systemd,
+};
 
 /// All languages. Of two that a text looks like equally, the first is detected.
 pub const LANGUAGES: &[&Language] = &[
@@ -17,6 +19,7 @@ pub const LANGUAGES: &[&Language] = &[
     &android::LANGUAGE,
     &nsjail::LANGUAGE,
     &firejail::LANGUAGE,
+    &libseccomp_c::LANGUAGE,
     &systemd::LANGUAGE,
 ];
 

@@ -76,13 +76,16 @@ pub struct Kinds {
     pub variables: bool,
     /// A policy whose meaning depends on the compiler.
     pub semantics: bool,
+    /// A text in C, in which macros may be given.
+    pub macros: bool,
 }
 
 impl Kinds {
     /// The kinds that are among these filters.
     pub fn of<'a>(filters: impl IntoIterator<Item = &'a SourceFilter>) -> Kinds {
         filters.into_iter().fold(Kinds::default(), |all, filter| {
-            let Kinds { profile, container, program, unit, variables, semantics } = filter.kinds;
+            let Kinds { profile, container, program, unit, variables, semantics, macros } =
+                filter.kinds;
             Kinds {
                 profile: all.profile || profile,
                 container: all.container || container,
@@ -90,6 +93,7 @@ impl Kinds {
                 unit: all.unit || unit,
                 variables: all.variables || variables,
                 semantics: all.semantics || semantics,
+                macros: all.macros || macros,
             }
         })
     }
@@ -161,7 +165,12 @@ impl SourceFilter {
 
     fn new(name: String, content: Content, arches: Vec<Arch>) -> SourceFilter {
         let is_program = matches!(content, Content::Program(..));
-        let kinds = Kinds { profile: !is_program, program: is_program, ..Kinds::default() };
+        let kinds = Kinds {
+            profile: !is_program,
+            program: is_program,
+            macros: is_program,
+            ..Kinds::default()
+        };
         SourceFilter {
             name,
             content,

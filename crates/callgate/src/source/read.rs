@@ -350,6 +350,7 @@ impl Reader<'_> {
         for filter in read.filters {
             let mut filter = self.of_caller(self.given(filter)?);
             filter.kinds.semantics = language.has_option(ReadingOption::MinijailSemantics);
+            filter.kinds.macros = language.has_option(ReadingOption::Definitions);
             filters.push(filter);
         }
         let own = named(texts, name, read.warnings);

@@ -211,7 +211,7 @@ impl SourceOptions {
                 ReadingOption::EnosysAbove => options.enosys_above = None,
                 ReadingOption::Systemd => options.systemd = None,
                 ReadingOption::MinijailSemantics => options.minijail_semantics = None,
-                ReadingOption::Caps | ReadingOption::Variables => {}
+                ReadingOption::Caps | ReadingOption::Variables | ReadingOption::Definitions => {}
             }
         }
         options

@@ -39,7 +39,7 @@ impl SourceOptions {
     /// Warns about options that affect no source of these kinds; their names end with `suffix`, which is empty for the
     /// options of all sources.
     pub(crate) fn warn_about_unused(&self, suffix: &str, kinds: Kinds) {
-        let Kinds { profile, program, unit, variables, semantics, .. } = kinds;
+        let Kinds { profile, program, unit, variables, semantics, macros, .. } = kinds;
         let none = |what: &str| match suffix.strip_prefix('-') {
             Some(side) => format!("filter {} is not {what}", side.to_uppercase()),
             None => format!("no source is {what}"),
@@ -95,7 +95,7 @@ impl SourceOptions {
                 "omit it",
             );
         }
-        for definition in self.macros.all().iter().filter(|_| !program) {
+        for definition in self.macros.all().iter().filter(|_| !macros) {
             let [option, value] = definition::arguments(definition);
             report::warn(
                 format!("{option} {value} has no effect: {}", none("a program")),
