@@ -70,9 +70,9 @@ fn find(including: &Including<'_>, name: &str) -> Found {
         false => Vec::new(),
     };
     if roots.is_empty() {
-        // A `.` in the middle would make other names for the same file.
-        let directory = directory(including.place, including.from);
-        return Found::At(directory.join(name).components().collect());
+        // A `.` would make other names for the same file.
+        let path = directory(including.place, including.from).join(name);
+        return Found::At(path.components().filter(|part| *part != Component::CurDir).collect());
     }
     let below = below_root(name);
     let found = roots.iter().find(|root| root.join(&below).symlink_metadata().is_ok());
