@@ -6,10 +6,10 @@
 
 use std::rc::Rc;
 
-use super::super::integer::{Binary, Sure, Type, Value};
+use super::super::integer::{Binary, Sure};
 use super::code::{Code, Initial, Instruction, Op, Region, Slot};
 use super::datum::{Builder, Datum, Place, Unknown, Why, converted};
-use super::interface::{Answer, Argument, Call, Library};
+use super::interface::Library;
 use super::kinds::{Kind, Records};
 use super::memory::{MAX_OBJECTS, Memory, Object};
 use super::operate::{binary, moved, size, unary};
@@ -17,7 +17,6 @@ use super::outline::{OUTSIDE, Outline};
 use crate::advice::Advice;
 use crate::cursor::Result;
 use crate::diagnostic::{Diagnostic, Position, Topic, error};
-use crate::token::quote;
 
 /// The most steps of all states.
 const MAX_STEPS: usize = 3_000_000;
@@ -25,10 +24,6 @@ const MAX_STEPS: usize = 3_000_000;
 const MAX_TRIED_STEPS: usize = 20_000;
 /// The most ways in which a program may go on.
 const MAX_WAYS: usize = 2_000;
-/// How deep functions may call each other.
-const MAX_CALLS: usize = 30;
-/// The most elements and members of an argument that are passed to a library.
-const MAX_PASSED: usize = 64;
 
 /// Runs a program.
 pub(super) struct Machine<'m, 't, 'a, L> {
@@ -39,63 +34,63 @@ pub(super) struct Machine<'m, 't, 'a, L> {
     /// The number of bytes of a pointer.
     pub(super) pointer: i128,
     pub(super) globals: usize,
-    steps: usize,
-    ways: usize,
+    pub(super) steps: usize,
+    pub(super) ways: usize,
     /// States that are not run yet.
-    open: Vec<State<'a, L>>,
+    pub(super) open: Vec<State<'a, L>>,
     /// The first result, and the turns that led to it.
-    found: Option<(L, Vec<Turn<'a>>)>,
+    pub(super) found: Option<(L, Vec<Turn<'a>>)>,
     /// The first end without a result.
-    without: Option<L>,
+    pub(super) without: Option<L>,
 }
 
 /// A program at some point.
 #[derive(Clone)]
-struct State<'a, L> {
-    frames: Vec<Frame<'a, L>>,
-    stack: Vec<Datum<'a>>,
-    memory: Memory<'a>,
-    library: L,
-    turns: Vec<Turn<'a>>,
+pub(super) struct State<'a, L> {
+    pub(super) frames: Vec<Frame<'a, L>>,
+    pub(super) stack: Vec<Datum<'a>>,
+    pub(super) memory: Memory<'a>,
+    pub(super) library: L,
+    pub(super) turns: Vec<Turn<'a>>,
     /// Whether the code outside functions has ended.
-    is_started: bool,
+    pub(super) is_started: bool,
 }
 
 /// A function that is run.
 #[derive(Clone)]
-struct Frame<'a, L> {
-    function: usize,
-    at: usize,
+pub(super) struct Frame<'a, L> {
+    pub(super) function: usize,
+    pub(super) at: usize,
     /// The index of its first variable.
-    base: usize,
+    pub(super) base: usize,
     /// The height of the stack before it.
-    height: usize,
+    pub(super) height: usize,
     /// The loops that were repeated with variables that are not known.
-    repeated: Vec<usize>,
+    pub(super) repeated: Vec<usize>,
     /// The state before the call, if the function is tried.
-    before: Option<Rc<Attempt<'a, L>>>,
+    pub(super) before: Option<Rc<Attempt<'a, L>>>,
 }
 
-struct Attempt<'a, L> {
-    state: State<'a, L>,
-    function: &'a str,
-    arguments: usize,
-    position: Position,
+pub(super) struct Attempt<'a, L> {
+    pub(super) state: State<'a, L>,
+    pub(super) function: &'a str,
+    pub(super) arguments: usize,
+    pub(super) position: Position,
     /// The number of steps at its begin.
-    steps: usize,
+    pub(super) steps: usize,
 }
 
 /// What was assumed about a condition that is not known.
 #[derive(Clone, Copy)]
-struct Turn<'a> {
-    position: Position,
-    unknown: Unknown<'a>,
-    is_jump: bool,
+pub(super) struct Turn<'a> {
+    pub(super) position: Position,
+    pub(super) unknown: Unknown<'a>,
+    pub(super) is_jump: bool,
 }
 
 /// Whether a state goes on.
 #[derive(PartialEq, Eq)]
-enum Flow {
+pub(super) enum Flow {
     On,
     /// It ended, as a program that runs would.
     End,
@@ -227,7 +222,7 @@ impl<'m, 't, 'a, L: Library> Machine<'m, 't, 'a, L> {
         }
     }
 
-    fn spend(&mut self, steps: usize, position: Position) -> Result<()> {
+    pub(super) fn spend(&mut self, steps: usize, position: Position) -> Result<()> {
         self.steps = self.steps.saturating_add(steps);
         if self.steps <= MAX_STEPS {
             return Ok(());
@@ -442,7 +437,12 @@ impl<'m, 't, 'a, L: Library> Machine<'m, 't, 'a, L> {
         Ok(Flow::On)
     }
 
-    fn check(&mut self, state: &State<'a, L>, more: usize, position: Position) -> Result<()> {
+    pub(super) fn check(
+        &mut self,
+        state: &State<'a, L>,
+        more: usize,
+        position: Position,
+    ) -> Result<()> {
         if state.memory.objects.len().saturating_add(more) <= MAX_OBJECTS {
             return Ok(());
         }
@@ -586,7 +586,7 @@ impl<'m, 't, 'a, L: Library> Machine<'m, 't, 'a, L> {
     }
 
     /// Goes back to the call of the function that is tried. Its result is not known.
-    fn abandon(&mut self, state: &mut State<'a, L>) -> Result<Flow> {
+    pub(super) fn abandon(&mut self, state: &mut State<'a, L>) -> Result<Flow> {
         let attempt = state.frames.iter().find_map(|frame| frame.before.clone());
         let Some(attempt) = attempt else { return Ok(Flow::End) };
         let turns = std::mem::take(&mut state.turns);
@@ -594,194 +594,6 @@ impl<'m, 't, 'a, L: Library> Machine<'m, 't, 'a, L> {
         state.turns = turns;
         self.spend(state.memory.objects.len(), attempt.position)?;
         self.outside(state, attempt.function, attempt.arguments, attempt.position)
-    }
-
-    fn call(
-        &mut self,
-        state: &mut State<'a, L>,
-        function: &'a str,
-        count: usize,
-        position: Position,
-    ) -> Result<Flow> {
-        let Some(index) = self.outline.named(function) else {
-            return match L::role(function) {
-                Some(_) => self.library(state, function, count, position),
-                None => self.outside(state, function, count, position),
-            };
-        };
-        let matters = self.outline.matters(function);
-        let code = match self.codes.get(index) {
-            Some(Some(Ok(code))) => code,
-            Some(Some(Err(error))) if matters => return Err(error.clone()),
-            _ => return self.outside(state, function, count, position),
-        };
-        let is_tried = state.frames.iter().any(|frame| frame.before.is_some());
-        if state.frames.len() >= MAX_CALLS {
-            if is_tried {
-                return self.abandon(state);
-            }
-            let message = format!(
-                "functions call each other more than {MAX_CALLS} times deep here, the limit"
-            );
-            return Err(error(position, message).topic(Topic::TooLarge));
-        }
-        let before = (!matters && !is_tried).then(|| {
-            let (state, steps) = (state.clone(), self.steps);
-            Rc::new(Attempt { state, function, arguments: count, position, steps })
-        });
-        if before.is_some() {
-            self.spend(state.memory.objects.len(), position)?;
-        }
-        let from = state.stack.len().saturating_sub(count);
-        let arguments = state.stack.split_off(from);
-        self.enter(state, index, code, arguments, before)?;
-        Ok(Flow::On)
-    }
-
-    /// Enters a function with its arguments.
-    fn enter(
-        &mut self,
-        state: &mut State<'a, L>,
-        function: usize,
-        code: &Code<'a>,
-        arguments: Vec<Datum<'a>>,
-        before: Option<Rc<Attempt<'a, L>>>,
-    ) -> Result<()> {
-        let position = self.outline.functions.get(function).map(|function| function.position);
-        let position = position.unwrap_or(Position::START);
-        self.check(state, code.slots, position)?;
-        self.spend(code.slots, position)?;
-        let base = state.memory.objects.len();
-        let mut arguments = arguments.into_iter();
-        let mut parameters = code.parameters.iter();
-        for _ in 0..code.slots {
-            let (name, kind) = match parameters.next() {
-                Some((name, kind)) => (*name, kind.clone()),
-                None => ("", Kind::Other),
-            };
-            let value = arguments.next().unwrap_or(Datum::unknown(Why::Name(name)));
-            state.memory.add(Object::new(value.conform(&kind), kind, name, false));
-        }
-        let height = state.stack.len();
-        let repeated = Vec::new();
-        state.frames.push(Frame { function, at: 0, base, height, repeated, before });
-        Ok(())
-    }
-
-    /// A call of a function of the library.
-    fn library(
-        &mut self,
-        state: &mut State<'a, L>,
-        function: &'a str,
-        count: usize,
-        position: Position,
-    ) -> Result<Flow> {
-        let from = state.stack.len().saturating_sub(count);
-        let given = state.stack.split_off(from);
-        let mut budget = MAX_PASSED;
-        let arguments: Vec<Argument> =
-            given.iter().map(|datum| self.argument(state, datum, &mut budget, 0)).collect();
-        self.spend(MAX_PASSED - budget.min(MAX_PASSED), position)?;
-        if L::writes(function) {
-            for datum in &given {
-                if let Datum::Address(_) = datum {
-                    let (_, steps) = state.memory.give_away(datum);
-                    self.spend(steps, position)?;
-                }
-            }
-        }
-        let call = Call { function, arguments: &arguments, position };
-        let answer = state.library.call(&call)?;
-        state.stack.push(match answer {
-            Answer::Number(number) => Datum::int(i128::from(number)),
-            Answer::Unsigned(number) => Datum::Int(Value::of(i128::from(number), Type::UNSIGNED)),
-            Answer::Absent(known) => Datum::Absent(known),
-            Answer::Handle(handle) => Datum::Handle(handle),
-            Answer::Unknown => Datum::unknown(Why::Result(function)),
-        });
-        Ok(Flow::On)
-    }
-
-    /// A call of a function outside the text.
-    fn outside(
-        &mut self,
-        state: &mut State<'a, L>,
-        function: &'a str,
-        count: usize,
-        position: Position,
-    ) -> Result<Flow> {
-        let from = state.stack.len().saturating_sub(count);
-        let given = state.stack.split_off(from);
-        for datum in &given {
-            let (has_handle, steps) = state.memory.give_away(datum);
-            self.spend(steps, position)?;
-            if has_handle {
-                let name = match function {
-                    "" => "a function that is called through a pointer".to_owned(),
-                    name => quote(name),
-                };
-                let message = format!("{name} gets the filter and may change it, but is not read");
-                let help = "add its definition to the text";
-                return Err(error(position, message).help(Advice::ReadProcessOr(help)));
-            }
-        }
-        if let Some(index) = self.outline.named(function) {
-            let written = self.outline.all_written(index);
-            self.spend(written.len(), position)?;
-            for object in state.memory.objects.iter_mut().take(self.globals) {
-                if !object.is_const && written.contains(object.name) {
-                    object.value = Datum::unknown(Why::Changed(object.name));
-                }
-            }
-        }
-        state.stack.push(Datum::unknown(Why::Result(function)));
-        Ok(Flow::On)
-    }
-
-    /// A value as the library gets it. The recursion ends with the depth of types.
-    fn argument(
-        &self,
-        state: &State<'a, L>,
-        datum: &Datum<'a>,
-        budget: &mut usize,
-        depth: usize,
-    ) -> Argument {
-        if *budget == 0 || depth > 4 {
-            return Argument::Other;
-        }
-        *budget -= 1;
-        let mut of_parts = |parts: &[Datum<'a>]| -> Vec<Argument> {
-            parts.iter().map(|part| self.argument(state, part, budget, depth + 1)).collect()
-        };
-        match datum {
-            Datum::Int(value) if value.sure <= Sure::Low => Argument::Number(value.number),
-            Datum::Int(_) => {
-                Argument::Unknown("the value depends on the type of a constant".to_owned())
-            }
-            Datum::Absent(known) => Argument::Absent(*known),
-            Datum::Handle(handle) => Argument::Handle(*handle),
-            Datum::Text(text) => Argument::Text((*text).to_owned()),
-            Datum::Record(_, parts) => Argument::Record(of_parts(parts)),
-            Datum::Unknown(unknown) => Argument::Unknown(unknown.text()),
-            Datum::Address(place) => {
-                let mut outer = place.clone();
-                let last = outer.path.pop();
-                let array = last.and_then(|last| match state.memory.read(&outer) {
-                    Some(Datum::Array(parts)) => {
-                        let to = parts.len().min(last.saturating_add(MAX_PASSED));
-                        Some(of_parts(parts.get(last..to).unwrap_or_default()))
-                    }
-                    _ => None,
-                });
-                match (array, state.memory.read(place)) {
-                    (Some(parts), _) => Argument::Array(parts),
-                    (None, Some(Datum::Unknown(unknown))) => Argument::Unknown(unknown.text()),
-                    (None, Some(value)) => Argument::Array(of_parts(&[value])),
-                    (None, None) => Argument::Other,
-                }
-            }
-            Datum::Array(_) | Datum::Function | Datum::Bytes(..) => Argument::Other,
-        }
     }
 }
 

@@ -24,6 +24,7 @@
 //! The nesting of statements and expressions, of calls, the number of steps, of variables and of ways to run are bounded; each
 //! limit has a message. Nothing recurses on the depth of the input beyond these limits.
 
+mod calling;
 mod code;
 mod compile;
 mod datum;
