@@ -43,7 +43,7 @@ impl TextOptions {
     }
 
     /// With macros that are defined, or not, before the text is read. A name that the text declares as a variable or a
-    /// parameter is no macro then: it has the value.
+    /// parameter is then a value instead of a macro.
     #[must_use]
     pub fn with_definitions(self, definitions: Vec<Definition>) -> TextOptions {
         TextOptions { definitions, ..self }

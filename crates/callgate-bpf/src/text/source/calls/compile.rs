@@ -295,7 +295,7 @@ impl<'c, 't, 'a> Compiler<'c, 't, 'a> {
     /// Enters a variable into the innermost scope.
     pub(super) fn declare(&mut self, name: &'a str) -> Slot {
         if self.is_outside {
-            // A declaration of the same variable, such as `extern int x;`, is no other one.
+            // A declaration of the same variable, such as `extern int x;`, does not count.
             if let (1, Some(known)) = (self.scopes.len(), self.globals.get(name)) {
                 return Slot::Global(*known);
             }

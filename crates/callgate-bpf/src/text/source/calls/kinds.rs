@@ -38,7 +38,7 @@ pub(super) struct Layout<'a> {
 pub(super) struct Records<'a> {
     layouts: Vec<Layout<'a>>,
     tags: HashMap<&'a str, usize>,
-    /// The types that `typedef` names, where they are no integers.
+    /// The types that `typedef` names, unless they are integers.
     names: HashMap<&'a str, Kind>,
 }
 

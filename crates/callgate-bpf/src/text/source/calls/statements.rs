@@ -240,7 +240,7 @@ impl Compiler<'_, '_, '_> {
         let inside = if self.is('(') { (self.at + 1, self.close()?) } else { (self.at, self.at) };
         let is_once = self.constant(inside.0, inside.1).and_then(|value| value.is_zero());
         if is_once == Some(true) {
-            // `do { … } while (0)` in macros is no loop.
+            // `do { … } while (0)` in macros runs once.
             self.skip_pair()?;
         } else {
             self.condition()?;
