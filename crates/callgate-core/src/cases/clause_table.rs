@@ -54,6 +54,13 @@ impl ClauseTable {
         self.get(clause).map(|clause| clause.verdict)
     }
 
+    /// The index of the clause with these literals, which are in order.
+    pub(super) fn index(&mut self, literals: Vec<Literal>, verdict: Verdict) -> usize {
+        let start = self.literals.len();
+        self.literals.extend(literals);
+        self.index_of(start, verdict)
+    }
+
     /// The index of the clause with the literals from `start` on, which are in order. If it is known, they are removed.
     pub(super) fn index_of(&mut self, start: usize, verdict: Verdict) -> usize {
         let literals = self.literals.get(start..).unwrap_or_default();

@@ -1,9 +1,13 @@
 //! The paths of a program, and what its returns must be.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+
+use rustc_hash::FxHashSet as HashSet;
 
 use crate::{Emulator, Endian, Insn, Op, Program, Source, Verdict, Word};
 
+use super::clause_table::ClauseTable;
 use super::knowledge::{Knowledge, Mark};
 use super::word_comparison::{Literal, Simplified, WordTest};
 use super::{Cases, NumberInterval};
@@ -16,6 +20,9 @@ const MAX_STEPS: u32 = 400_000;
 
 /// The maximum number of those steps in which all numbers of an arch are followed together.
 const MAX_TOGETHER: u32 = MAX_STEPS / 4;
+
+/// The maximum number of further steps where ends of the program are proved on their own.
+const MAX_OF_SUFFIXES: u32 = 16_000_000;
 
 /// How many clauses are not worth reducing to those that may still hold.
 const FEW_CLAUSES: usize = 3;
@@ -42,12 +49,16 @@ impl Cases {
     pub fn proves(&self, program: &Program) -> bool {
         let mut paths = Paths {
             cases: self,
+            clauses: Cow::Borrowed(&self.clauses),
             insns: program.insns(),
             endian: self.endian,
             knowledge: Knowledge::nothing(),
             live: Vec::new(),
             pending: Vec::new(),
+            facts: Vec::new(),
+            suffixes: None,
             steps: 0,
+            of_suffixes: 0,
             limit: MAX_STEPS,
         };
         let is_arch = |token, holds| {
@@ -64,7 +75,12 @@ impl Cases {
                 section.intervals.iter().zip(is_decided).all(|(interval, is_decided)| {
                     let Some(list) = self.lists.get(interval.list) else { return false };
                     let numbers = (interval.first, interval.last);
-                    is_decided || !paths.begins(&arch, Some(numbers), list) || paths.are_proved()
+                    is_decided
+                        || !paths.begins(&arch, Some(numbers), list)
+                        || paths.are_proved()
+                        || [Tested::Once, Tested::Again]
+                            .into_iter()
+                            .any(|tested| paths.are_suffixes_proved(&arch, numbers, list, tested))
                 })
             })
     }
@@ -118,6 +134,33 @@ enum Step {
     Split(WordTest, [usize; 2]),
     /// The path cannot be followed, or ends with another verdict.
     Failed,
+    /// What remains is proved on its own, see [`Suffixes`].
+    Postponed,
+}
+
+/// How often a program makes the same test on a path: this decides what the clauses are without after it. Either choice is safe.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tested {
+    /// Once: all clauses are without it.
+    Once,
+    /// Again for each clause, as in direct translations: only one clause is without it.
+    Again,
+}
+
+/// The end of a program from a load of an argument on, and the clauses that it must decide, for all syscalls of an interval.
+type Suffix = (usize, Vec<usize>);
+
+/// Proofs of ends of a program, where paths meet: what is known on a path shortens the list of clauses, and is forgotten.
+/// Programs that test clause after clause have few different ends, but a path for each combination of results.
+struct Suffixes {
+    tested: Tested,
+    /// Those to be proved, and those that are.
+    known: HashSet<Suffix>,
+    pending: Vec<Suffix>,
+    /// Where the one that is being proved starts.
+    start: usize,
+    /// See [`Paths::loaded`].
+    loaded: Vec<u16>,
 }
 
 /// A path that is followed later.
@@ -129,18 +172,28 @@ struct Pending {
     mark: Mark,
     /// Where its clauses end.
     live_end: usize,
+    /// How many results it had.
+    facts: usize,
 }
 
 /// The depth-first traversal of the paths of a program, for all numbers of an arch or for an interval of them.
 struct Paths<'c> {
     cases: &'c Cases,
+    /// Those of the cases, and what remains of them.
+    clauses: Cow<'c, ClauseTable>,
     insns: &'c [Insn],
     endian: Endian,
     knowledge: Knowledge,
     /// The clauses of the current path that may hold, after those of pending paths; indexes.
     live: Vec<usize>,
     pending: Vec<Pending>,
+    /// The results of tests on the path.
+    facts: Vec<Literal>,
+    /// Whether ends of the program are proved on their own, and which.
+    suffixes: Option<Suffixes>,
     steps: u32,
+    /// Those of proofs of ends of the program.
+    of_suffixes: u32,
     /// The maximum number of steps.
     limit: u32,
 }
@@ -161,6 +214,7 @@ impl Paths<'_> {
         self.live.clear();
         self.live.extend_from_slice(list);
         self.pending.clear();
+        self.facts.clear();
         let (first, last) = numbers.unwrap_or((0, u32::MAX));
         self.knowledge.learn_interval(Word::NR, first, last)
             && facts.iter().all(|fact| self.knowledge.learn(*fact))
@@ -168,13 +222,21 @@ impl Paths<'_> {
 
     /// Whether every path returns what the clauses demand.
     fn are_proved(&mut self) -> bool {
-        let mut path = Path::START;
+        self.are_proved_from(Path::START)
+    }
+
+    /// As [`Paths::are_proved`], from the start of this path on.
+    fn are_proved_from(&mut self, mut path: Path) -> bool {
         loop {
             let Some(insn) = self.next_insn(path.at) else { return false };
             let next = match self.step(insn, &mut path) {
                 Step::Next => continue,
                 Step::Failed => return false,
                 Step::Returned => self.resumed(),
+                Step::Postponed => {
+                    self.postpone(path);
+                    self.resumed()
+                }
                 Step::Split(test, targets) => self.split(path, test, targets),
             };
             match next {
@@ -184,13 +246,111 @@ impl Paths<'_> {
         }
     }
 
+    /// Whether every path of the syscalls with these facts and numbers returns what these clauses demand, where each end of the
+    /// program is proved once for each list of remaining clauses.
+    fn are_suffixes_proved(
+        &mut self,
+        facts: &[Literal],
+        numbers: (u32, u32),
+        list: &[usize],
+        tested: Tested,
+    ) -> bool {
+        let before = self.used();
+        self.limit = before.saturating_add(MAX_OF_SUFFIXES.saturating_sub(self.of_suffixes));
+        let (loaded, pending) = (self.loaded(), vec![(0, list.to_vec())]);
+        let known = HashSet::default();
+        self.suffixes = Some(Suffixes { tested, known, pending, start: 0, loaded });
+        let mut are_proved = true;
+        while let Some((at, list)) = self.suffixes.as_mut().and_then(|one| one.pending.pop()) {
+            if let Some(suffixes) = &mut self.suffixes {
+                suffixes.start = at;
+            }
+            are_proved = are_proved
+                && (!self.begins(facts, Some(numbers), &list)
+                    || self.are_proved_from(Path { at, ..Path::START }));
+        }
+        self.suffixes = None;
+        self.of_suffixes += self.used() - before;
+        self.limit = MAX_STEPS.saturating_add(self.of_suffixes);
+        are_proved
+    }
+
+    /// Adds the end of the program where a path is to those that are proved on their own, with what remains of the clauses.
+    fn postpone(&mut self, path: Path) {
+        let Some(mut suffixes) = self.suffixes.take() else { return };
+        let loaded = suffixes.loaded.get(path.at).copied().unwrap_or(u16::MAX);
+        let mut list = Vec::new();
+        // The results that are not yet used: those of a clause come before those of the next one.
+        let mut facts = self.facts.as_slice();
+        for index in self.live.get(path.live..).unwrap_or_default() {
+            let Some(clause) = self.clauses.get(*index) else { continue };
+            let compared = clause.literals.len() * (1 + facts.len());
+            self.steps = self.steps.saturating_add(1 + compared as u32);
+            let result = |one: &Literal| match loaded >> one.test.word.index() & 1 {
+                // Nothing else will be known about the word.
+                0 => self.knowledge.decide_literal(*one),
+                // To use all that is known would be too early: the program tests the word without that.
+                _ => facts.iter().find_map(|fact| fact.decides(*one)),
+            };
+            let decided = clause.literals.iter().map(|one| (one, result(one)));
+            let is_refuted = decided.clone().any(|(_, result)| result == Some(false));
+            let refutes = |fact: &Literal| {
+                clause.literals.iter().any(|one| fact.decides(*one) == Some(false))
+            };
+            let used = facts.iter().position(refutes).map_or(0, |at| at + 1);
+            let open = decided.filter(|(_, result)| result.is_none()).map(|(one, _)| *one);
+            let open: Vec<Literal> = open.collect();
+            let (is_always, verdict) = (open.is_empty(), clause.verdict);
+            if suffixes.tested == Tested::Again {
+                let used = if is_refuted { used } else { facts.len() };
+                facts = facts.get(used..).unwrap_or_default();
+            }
+            if is_refuted {
+                continue;
+            }
+            list.push(match open.len() == clause.literals.len() {
+                true => *index,
+                false => self.clauses.to_mut().index(open, verdict),
+            });
+            if is_always {
+                break;
+            }
+        }
+        let suffix = (path.at, list);
+        if !suffixes.known.contains(&suffix) {
+            suffixes.known.insert(suffix.clone());
+            suffixes.pending.push(suffix);
+        }
+        self.suffixes = Some(suffixes);
+    }
+
+    /// Per instruction, the words that it and those after it on some path load, as bits.
+    fn loaded(&self) -> Vec<u16> {
+        let mut words = vec![0; self.insns.len()];
+        for (at, insn) in self.insns.iter().enumerate().rev() {
+            let after = |skipped: usize| words.get(at + 1 + skipped).copied().unwrap_or(0);
+            let next = match insn.op {
+                Op::RetK | Op::RetA => 0,
+                Op::Ja => after(insn.k as usize),
+                _ => after(usize::from(insn.jt)) | after(usize::from(insn.jf)),
+            };
+            let word = match insn.op {
+                Op::LdWordAbs => Word::from_offset(insn.k, self.endian),
+                _ => None,
+            };
+            words[at] = next | word.map_or(0, |word| 1 << word.index());
+        }
+        words
+    }
+
     /// Per interval, whether it is known that every path of a syscall with these facts and one of its numbers returns its
     /// verdict, which does not depend on arguments. All numbers are followed together, up to the first other word.
     fn decided(&mut self, facts: &[Literal], intervals: &[NumberInterval]) -> Vec<bool> {
         let verdicts = intervals.iter().map(|interval| self.cases.verdict(interval.list));
         let verdicts: Vec<Option<Verdict>> = verdicts.collect();
         let mut decided: Vec<bool> = verdicts.iter().map(Option::is_some).collect();
-        self.limit = self.used().saturating_add(MAX_TOGETHER).min(MAX_STEPS);
+        let limit = MAX_STEPS.saturating_add(self.of_suffixes);
+        self.limit = self.used().saturating_add(MAX_TOGETHER).min(limit);
         let mut next = self.begins(facts, None, &[]).then_some(Path::START);
         while let Some(mut path) = next {
             let Some(insn) = self.next_insn(path.at) else {
@@ -209,7 +369,7 @@ impl Paths<'_> {
                         next = self.split(path, test, targets);
                         continue;
                     }
-                    Step::Returned | Step::Failed => None,
+                    Step::Returned | Step::Failed | Step::Postponed => None,
                 },
             };
             // The numbers that may take this path are between these.
@@ -226,7 +386,7 @@ impl Paths<'_> {
             }
             next = self.resumed();
         }
-        self.limit = MAX_STEPS;
+        self.limit = limit;
         decided
     }
 
@@ -248,6 +408,7 @@ impl Paths<'_> {
         if !self.knowledge.learn(fact) {
             return self.resumed();
         }
+        self.facts.push(fact);
         Some(Path { at: holds, live: self.still_live(fact, path.live), ..path })
     }
 
@@ -258,6 +419,11 @@ impl Paths<'_> {
         match insn.op {
             Op::LdWordAbs => {
                 let word = Word::from_offset(k, self.endian);
+                let is_argument = word.is_some_and(|word| word.argument().is_some());
+                if is_argument && self.suffixes.as_ref().is_some_and(|one| one.start != here) {
+                    path.at = here;
+                    return Step::Postponed;
+                }
                 path.a = word.map_or(Value::Unknown, |word| Value::Bits { word, mask: u32::MAX });
             }
             Op::AndK => {
@@ -303,14 +469,18 @@ impl Paths<'_> {
     }
 
     /// Executes a branch.
-    fn branch(&self, insn: Insn, here: usize, path: &mut Path) -> Step {
+    fn branch(&mut self, insn: Insn, here: usize, path: &mut Path) -> Step {
         let targets = [insn.jt, insn.jf].map(|skipped| path.at + usize::from(skipped));
         let Some((relation, Source::K(k))) = insn.comparison() else { return Step::Failed };
         let result = match path.a {
             Value::Bits { word, mask } => match WordTest::of_branch(word, mask, relation, k) {
                 Simplified::Constant(taken) => taken,
                 Simplified::Literal(literal) => match self.knowledge.decide_literal(literal) {
-                    Some(taken) => taken,
+                    Some(taken) => {
+                        let holds = taken == literal.holds;
+                        self.facts.push(Literal { holds, ..literal });
+                        taken
+                    }
                     None => {
                         let [then, otherwise] = targets;
                         let targets = if literal.holds { targets } else { [otherwise, then] };
@@ -343,14 +513,16 @@ impl Paths<'_> {
     /// Adds a path that is followed later, on which a test has this result.
     fn assume(&mut self, path: Path, fact: Literal) {
         let (mark, live_end) = (self.knowledge.mark(), self.live.len());
-        self.pending.push(Pending { path, fact, mark, live_end });
+        self.pending.push(Pending { path, fact, mark, live_end, facts: self.facts.len() });
     }
 
     /// The next path that a syscall may take.
     fn resumed(&mut self) -> Option<Path> {
-        while let Some(Pending { mut path, fact, mark, live_end }) = self.pending.pop() {
+        while let Some(Pending { mut path, fact, mark, live_end, facts }) = self.pending.pop() {
             self.knowledge.return_to(mark);
             self.live.truncate(live_end);
+            self.facts.truncate(facts);
+            self.facts.push(fact);
             if self.knowledge.learn(fact) {
                 path.live = self.still_live(fact, path.live);
                 return Some(path);
@@ -363,6 +535,10 @@ impl Paths<'_> {
     fn still_live(&mut self, fact: Literal, live: usize) -> usize {
         let WordTest { word, mask, is_order, value } = fact.test;
         let end = self.live.len();
+        // See `postpone`: what does not hold any more is decided there.
+        if self.suffixes.is_some() {
+            return live;
+        }
         // The clauses are those of this arch and number. Few clauses are evaluated in less time at returns.
         if word == Word::ARCH || word == Word::NR || end - live <= FEW_CLAUSES {
             return live;
@@ -385,7 +561,7 @@ impl Paths<'_> {
         };
         for at in live..end {
             let Some(index) = self.live.get(at).copied() else { continue };
-            let literals = self.cases.clauses.get(index).map_or(&[][..], |clause| clause.literals);
+            let literals = self.clauses.get(index).map_or(&[][..], |clause| clause.literals);
             if literals.iter().all(may_hold) {
                 self.live.push(index);
             }
@@ -398,7 +574,7 @@ impl Paths<'_> {
     fn answer(&mut self, live: usize, verdict: Verdict) -> Answer {
         let mut open = None;
         let of_path = self.live.get(live..).unwrap_or_default();
-        for clause in of_path.iter().filter_map(|index| self.cases.clauses.get(*index)) {
+        for clause in of_path.iter().filter_map(|index| self.clauses.get(*index)) {
             self.steps = self.steps.saturating_add(1 + clause.literals.len() as u32);
             let mut unknown = None;
             let mut is_possible = true;

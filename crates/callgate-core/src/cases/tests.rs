@@ -383,6 +383,86 @@ fn a_bitset_test_of_another_value_is_not_proved() {
     assert!(!cases.proves(&program(8, &before)), "X is replaced by another word");
 }
 
+/// Rules about two arguments each, tested one after the other: a path for each combination of results, but one end of the program
+/// for each rule.
+#[test]
+fn programs_that_test_rule_after_rule_are_proved_and_their_mutants_are_not() {
+    const RULES: u32 = 40;
+    let mask = |rule: u32, seed: u32| {
+        let bit = |factor: u32| 1 << ((rule + 1).wrapping_mul(factor).wrapping_add(seed) % 31);
+        bit(7) | bit(11) | bit(23)
+    };
+    let [first, second] = [0, 1].map(|arg| Field::arg_low(arg).unwrap());
+    let has = |field, mask: u32| {
+        Condition::test(Test::masked_eq(field, u64::from(mask), u64::from(mask)))
+    };
+    let rule = |rule| Rule {
+        syscalls: SyscallSet::one(9),
+        when: Condition::all([has(first, mask(rule, 1)), has(second, mask(rule, 2))]),
+        verdict: if rule % 3 == 0 { Verdict::errno(2) } else { Verdict::ALLOW },
+    };
+    let rules: Vec<Rule> = (0..RULES).map(rule).collect();
+    let verdicts: Vec<Verdict> = rules.iter().map(|rule| rule.verdict).collect();
+    let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
+    let policy = Policy::new(vec![section], Verdict::errno(1)).unwrap();
+    let mut insns = vec![
+        Insn::new(Op::LdWordAbs, 4),
+        Insn::branch(Op::JeqK, TOKEN, 1, 0),
+        Insn::new(Op::RetK, Verdict::errno(1).0),
+        Insn::new(Op::LdWordAbs, 0),
+        Insn::branch(Op::JeqK, 9, 1, 0),
+        Insn::new(Op::RetK, Verdict::errno(1).0),
+    ];
+    for (rule, verdict) in (0..RULES).zip(verdicts) {
+        let [first, second] = [1, 2].map(|seed| mask(rule, seed));
+        insns.extend([
+            Insn::new(Op::LdWordAbs, 16),
+            Insn::new(Op::AndK, first),
+            Insn::branch(Op::JeqK, first, 0, 4),
+            Insn::new(Op::LdWordAbs, 24),
+            Insn::new(Op::AndK, second),
+            Insn::branch(Op::JeqK, second, 0, 1),
+            Insn::new(Op::RetK, verdict.0),
+        ]);
+    }
+    insns.push(Insn::new(Op::RetK, Verdict::errno(1).0));
+    let cases = Cases::of_policy(&policy).unwrap();
+    assert!(cases.proves(&Program::new(insns.clone()).unwrap()));
+
+    // Syscalls that match one rule, and those with one bit less in one of its arguments.
+    let arguments = (0..RULES).flat_map(|rule| {
+        let [a, b] = [1, 2].map(|seed| u64::from(mask(rule, seed)));
+        (0..31).map(|bit| 1 << bit).flat_map(move |bit| [(a & !bit, b), (a, b & !bit), (a, b)])
+    });
+    let all: Vec<SeccompData> = arguments
+        .flat_map(|(a, b)| [9, 8].map(|nr| (nr, [a, b, 0, 0, 0, 0])))
+        .map(|(nr, args)| SeccompData { nr, arch: TOKEN, args, ..SeccompData::default() })
+        .collect();
+    let mut differing = 0;
+    for at in 0..insns.len() {
+        let changed = |change: &dyn Fn(&mut Insn)| {
+            let mut insns = insns.clone();
+            change(&mut insns[at]);
+            Program::new(insns).ok()
+        };
+        let mutants = [
+            changed(&|insn| insn.k ^= 1 << (at % 32)),
+            changed(&|insn| std::mem::swap(&mut insn.jt, &mut insn.jf)),
+            changed(&|insn| insn.jf = insn.jf.saturating_add(7)),
+        ];
+        for mutant in mutants.into_iter().flatten() {
+            let differs = |data: &SeccompData| {
+                mutant.run(data, Endian::Little).verdict != policy.evaluate(data)
+            };
+            if all.iter().any(differs) {
+                differing += 1;
+                assert!(!cases.proves(&mutant), "{at}");
+            }
+        }
+    }
+    assert!(differing > 5 * RULES, "{differing}");
+}
+
 /// What takes long is left to the MTBDD: very many tests in a rule, and many paths with many excluded values.
 #[test]
 fn expensive_policies_and_programs_are_given_up() {

@@ -89,6 +89,23 @@ impl Simplified {
 }
 
 impl Literal {
+    /// What this literal, which holds, says about another one by itself, without regard to how their bits overlap.
+    pub(super) fn decides(self, other: Literal) -> Option<bool> {
+        let WordTest { word, mask, is_order, value } = self.test;
+        let is_bit = mask.is_power_of_two() && !is_order && !other.test.is_order;
+        match self.holds {
+            _ if other.test == self.test => Some(other.holds == self.holds),
+            // A bit is 0, or it is 1.
+            _ if is_bit && (other.test.word, other.test.mask) == (word, mask) => {
+                Some(other.holds != self.holds)
+            }
+            true if !is_order && mask == u32::MAX && word == other.test.word => {
+                Some(other.is_true_for(value))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the literal holds for a value of the word.
     pub fn is_true_for(self, word: u32) -> bool {
         self.test.holds(word) == self.holds
