@@ -78,6 +78,9 @@ export interface Program extends Warned {
   endian: "little" | "big";
   flags: string[];
   insns: number;
+  /** The mean of permitted syscalls for which every kernel runs the filter. */
+  filtered_insns: number | null;
+  /** The mean of all syscalls, which counts before Linux 5.11. */
   expected_insns: number | null;
   constant_allow: number;
   proved: boolean;
@@ -87,7 +90,7 @@ export interface Program extends Warned {
 export interface Optimized extends Program {
   optimized: boolean;
   reason: string | null;
-  before: { insns: number; expected_insns: number | null; constant_allow: number };
+  before: { insns: number; filtered_insns: number | null; expected_insns: number | null; constant_allow: number };
 }
 
 export interface Verdict {

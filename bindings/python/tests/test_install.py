@@ -275,7 +275,7 @@ class Install(unittest.TestCase):
         self.assertTrue(kept.proved)
         self.assertFalse(changed.proved)
         self.assertTrue(dataclasses.replace(changed, insns=kept.insns).proved)
-        fields = ("insns", "name", "arches", "endian", "flags", "expected_insns", "constant_allow", "nodes")
+        fields = ("insns", "name", "arches", "endian", "flags", "filtered_insns", "expected_insns", "constant_allow", "nodes")
         by_hand = callgate.Program(**{name: getattr(kept, name) for name in fields})
         self.assertFalse(by_hand.proved)
         same = callgate.optimize(list(kept.insns))

@@ -311,13 +311,11 @@ impl Figures {
             true => "unknown: it depends on the variables",
             false => "unknown: no known syscall is permitted",
         };
-        let mean = match stats.expected_insns {
-            Some(mean) => format!("{mean:.2} instructions per syscall (weighted mean)"),
-            None => unknown.to_owned(),
-        };
         let mut figures = Figures::about(sources, arches);
         figures.add("insns", stats.insns, "instructions", stats.insns.to_string());
-        figures.add("expected_insns", stats.expected_insns, "executed", mean);
+        let mean =
+            |mean: Option<f64>| (mean, mean.map(|mean| format!("{mean:.2}")).unwrap_or_default());
+        figures.add_executed([mean(stats.filtered_insns), mean(stats.expected_insns)], unknown);
         let calls = format!("{} syscalls", stats.constant_allow);
         figures.add("constant_allow", stats.constant_allow, "constant allow", calls);
         figures.add_work(stats, stopwatch, proof);
@@ -344,6 +342,25 @@ impl Figures {
     ) {
         self.json.push((key, value.into()));
         self.text.push((label, text));
+    }
+
+    /// Adds the mean numbers of executed instructions as value and text: where every kernel runs the filter, and of all syscalls.
+    /// `unknown` is for programs without either.
+    pub(crate) fn add_executed(&mut self, means: [(Option<f64>, String); 2], unknown: &str) {
+        let [(filtered, of_filtered), (expected, of_all)] = means;
+        self.json.push(("filtered_insns", filtered.into()));
+        self.json.push(("expected_insns", expected.into()));
+        let filtered = filtered.map(|_| {
+            format!("{of_filtered} instructions per permitted syscall that runs the filter")
+        });
+        let expected = expected.map(|_| match filtered {
+            Some(_) => format!("{of_all} per syscall before Linux 5.11 (weighted mean)"),
+            None => format!("{of_all} instructions per syscall before Linux 5.11 (weighted mean)"),
+        });
+        let lines: Vec<String> = [filtered, expected].into_iter().flatten().collect();
+        let lines = if lines.is_empty() { vec![unknown.to_owned()] } else { lines };
+        let labels = ["executed"].into_iter().chain(std::iter::repeat(""));
+        self.text.extend(labels.zip(lines));
     }
 
     /// Adds the effort of a compilation.

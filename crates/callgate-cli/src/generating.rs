@@ -23,7 +23,7 @@ pub(crate) struct GeneratingOptions {
     pub(crate) reading: SourceOptions,
 
     #[command(flatten)]
-    pub(crate) compiling: CompileOptions,
+    compiling: CompileOptions,
 }
 
 impl GeneratingOptions {
@@ -71,9 +71,14 @@ impl GeneratingOptions {
         Ok(())
     }
 
+    /// How filters are compiled for the kernel of --kernel.
+    pub(crate) fn compiling(&self) -> CompileOptions {
+        self.compiling.for_kernel(self.reading.given_kernel())
+    }
+
     /// The options of the compiler for these architectures.
     pub(crate) fn compiler(&self, arches: &[Arch]) -> Result<Options> {
-        Ok(Options { budget: PROMPT, ..self.compiling.read(arches, self.reading.strict)? })
+        Ok(Options { budget: PROMPT, ..self.compiling().read(arches, self.reading.strict)? })
     }
 }
 

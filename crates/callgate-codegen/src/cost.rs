@@ -42,7 +42,9 @@
 //! is decided by the layout. Caches and branch prediction are represented only by the small price of program size and by
 //! the price of a [taken jump](crate::native::TAKEN).
 
-/// A cost model of the kernel. The [module](self) documents the measurements.
+use callgate_bpf::syscalls::KernelVersion;
+
+/// A cost model of the kernel, which without weights decides the [prior](super). The [module](self) documents the measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Model {
     /// Linux before 5.11, or an architecture whose kernel has no verdict cache: every syscall pays for each
@@ -57,26 +59,19 @@ impl Model {
     /// All models.
     pub const ALL: &'static [Model] = &[Model::Uncached, Model::Cached];
 
+    /// That of a kernel of this version, on an architecture that has the cache.
+    pub fn of_kernel(kernel: KernelVersion) -> Model {
+        match kernel >= (KernelVersion { major: 5, minor: 11 }) {
+            true => Model::Cached,
+            false => Model::Uncached,
+        }
+    }
+
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Model::Uncached => "uncached",
             Model::Cached => "cached",
-        }
-    }
-
-    /// The weight of a constant-allow syscall, relative to any other syscall of the same frequency.
-    ///
-    /// With the verdict cache, an instruction of such a syscall costs nothing at run time. But the installation
-    /// executes it once, and the same program may be loaded on a kernel without the cache. Neither cost can be
-    /// expressed per syscall, so 1/4 is a choice, not a measurement. Under the published
-    /// counts of gVisor's process with Postgres, the syscalls that pay execute 9.23 instructions and all syscalls
-    /// together 9.20. With 1/16 it is 9.22 and 9.48, so a lower weight would cost kernels without a cache much
-    /// and gain almost nothing.
-    pub const fn constant_allow_weight(self) -> f64 {
-        match self {
-            Model::Uncached => 1.0,
-            Model::Cached => 1.0 / 4.0,
         }
     }
 }

@@ -3,9 +3,9 @@
 use callgate_core::Endian;
 use callgate_core::diagram::{DiagramError, Func, Store};
 
-use crate::cost::{Aim, Model};
+use crate::cost::Aim;
 use crate::layout::{Program, lay_out};
-use crate::weights::{WeightedSyscall, shares};
+use crate::weights::{Distribution, WeightedSyscall, shares};
 use crate::{Instructions, Result, lower};
 
 /// How many alternatives are tried. They create nodes, so code may still be generated with the least effort if the
@@ -30,7 +30,7 @@ pub fn generate(
     store: &mut Store,
     root: Func,
     syscalls: &[WeightedSyscall],
-    model: Model,
+    distribution: Distribution,
     aim: Aim,
     instructions: Instructions,
     endian: Endian,
@@ -41,7 +41,7 @@ pub fn generate(
         Effort::Full if aim != Aim::Quick => 20_000,
         _ => 0,
     };
-    let shares = shares(syscalls, model);
+    let shares = shares(syscalls, distribution);
     let weighted = (syscalls, &shares.all[..]);
     let mut lowering = lower::Lowering::new(store, root, weighted, aim, instructions, effort);
     let entry = lowering.code(root)?;

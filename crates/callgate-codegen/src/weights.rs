@@ -258,14 +258,39 @@ fn counted(counts: &Counts, name: &str, arch: Arch, is_first: bool) -> f64 {
     of_arch.map(|(_, share)| share).sum()
 }
 
-/// The total weight of all always-allowed syscalls of architectures without any weight, relative to that of all syscalls
-/// with a weight.
+/// How the expected cost is distributed over syscalls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distribution {
+    /// By their weights.
+    ByWeight,
+    /// By what the kernel does for them, [`BY_PERMISSION`]: the prior for kernels that do not run the filter for always-allowed
+    /// syscalls. This is the first architecture of the filter.
+    ByPermission(Arch),
+}
+
+impl Weights {
+    /// How these weights distribute the cost of a filter with these architectures.
+    pub fn distribution(&self, model: Model, arches: &[Arch]) -> Distribution {
+        match (model, arches.first()) {
+            (Model::Cached, Some(first)) if self.is_uniform() => Distribution::ByPermission(*first),
+            _ => Distribution::ByWeight,
+        }
+    }
+}
+
+/// The prior for kernels with a verdict cache: the shares of the always-allowed syscalls of the first architecture together, of
+/// those for which the filter runs, and of those that are denied. The [crate](super) has the reasons.
+pub const BY_PERMISSION: [f64; 3] = [0.45, 0.45, 0.10];
+
+/// The share of the syscalls of other architectures together, relative to that of the first one; and by weights, of the
+/// always-allowed syscalls of architectures without any weight, relative to that of all syscalls with a weight.
 const OTHER_ARCHES: f64 = 0.07;
 
 /// The same for always-allowed syscalls without a weight of the other architectures: those missing in a recording.
 const UNSEEN: f64 = 0.02;
 
-/// The same for syscalls that are not always allowed: enough to decide between programs of otherwise equal cost.
+/// The same for syscalls without a weight that are not always allowed: enough to decide between programs of otherwise equal
+/// cost.
 const UNLIKELY: f64 = 0.01;
 
 /// What share of the expected cost each syscall has.
@@ -285,50 +310,101 @@ impl Shares {
     }
 }
 
-/// The shares of syscalls. Those of the same architecture follow each other.
-pub(crate) fn shares(syscalls: &[WeightedSyscall], model: Model) -> Shares {
-    shares_of_alike(syscalls, |_| 1, model)
+/// The share of each syscall in the expected cost. Those of the same architecture follow each other.
+pub fn expected_shares(syscalls: &[WeightedSyscall], distribution: Distribution) -> Vec<f64> {
+    shares(syscalls, distribution).all
+}
+
+/// As [`expected_shares`].
+pub(crate) fn shares(syscalls: &[WeightedSyscall], distribution: Distribution) -> Shares {
+    shares_of_alike(syscalls, |_| 1, distribution)
 }
 
 /// As [`shares`], where each element stands for a number of syscalls.
 pub(crate) fn shares_of_alike(
     syscalls: &[WeightedSyscall],
     count: impl Fn(usize) -> u32,
-    model: Model,
+    distribution: Distribution,
 ) -> Shares {
-    // Syscalls without a weight share the weight of their group.
+    match distribution {
+        Distribution::ByWeight => by_weight(syscalls, count),
+        Distribution::ByPermission(first) => by_permission(syscalls, count, first),
+    }
+}
+
+/// Syscalls without a weight share the weight of their group.
+fn by_weight(syscalls: &[WeightedSyscall], count: impl Fn(usize) -> u32) -> Shares {
     const GROUPS: [f64; 3] = [OTHER_ARCHES, UNSEEN, UNLIKELY];
-    let relative: Vec<Option<f64>> =
-        syscalls.iter().map(|syscall| relative(syscall, model)).collect();
     let mut groups = Vec::with_capacity(syscalls.len());
     for of_arch in syscalls.chunk_by(is_of_same_arch) {
         let is_seen = of_arch.iter().any(|syscall| syscall.weight > 0.0);
         groups.extend(of_arch.iter().map(|syscall| match syscall.permission {
-            Permission::Always => usize::from(is_seen),
-            _ => 2,
+            _ if syscall.weight > 0.0 => None,
+            Permission::Always => Some(usize::from(is_seen)),
+            _ => Some(2),
         }));
     }
-    let (mut total, mut without) = (0.0, [0u32; GROUPS.len()]);
-    for (at, (relative, group)) in relative.iter().zip(&groups).enumerate() {
-        match relative {
-            Some(weight) => total += weight,
-            None => without[*group] += count(at),
-        }
-    }
+    let total: f64 = syscalls.iter().map(|syscall| syscall.weight).sum();
     let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
-    let share = |(at, (relative, group)): (usize, (&Option<f64>, &usize))| match relative {
-        Some(weight) => weight * scale,
-        None => GROUPS[*group] / f64::from(without[*group].max(1)) * f64::from(count(at)),
-    };
-    let all = relative.iter().zip(&groups).enumerate().map(share).collect();
-    let weighted = relative.iter().map(|weight| weight.unwrap_or(0.0) * scale).collect();
+    let weighted: Vec<f64> = syscalls.iter().map(|syscall| syscall.weight * scale).collect();
+    let mut all = divided(&groups, GROUPS, count);
+    all.iter_mut().zip(&weighted).for_each(|(share, weighted)| *share += weighted);
     Shares { all, weighted }
 }
 
-/// The weight of a syscall in the expected cost, relative to others; `None` without a weight.
-fn relative(syscall: &WeightedSyscall, model: Model) -> Option<f64> {
-    let pays = if syscall.is_always_allowed() { model.constant_allow_weight() } else { 1.0 };
-    (syscall.weight > 0.0).then_some(syscall.weight * pays)
+/// All syscalls share the weight of their group.
+fn by_permission(
+    syscalls: &[WeightedSyscall],
+    count: impl Fn(usize) -> u32,
+    first: Arch,
+) -> Shares {
+    let is_first = |syscall: &WeightedSyscall| {
+        Arch::of_syscall(syscall.token, syscall.nr).is_some_and(|arch| arch == first)
+    };
+    let group = |syscall: &WeightedSyscall, is_first| {
+        syscall.permission as usize + if is_first { 0 } else { BY_PERMISSION.len() }
+    };
+    let mut groups = Vec::with_capacity(syscalls.len());
+    for of_arch in syscalls.chunk_by(is_of_same_arch) {
+        let is_first = of_arch.first().is_some_and(is_first);
+        groups.extend(of_arch.iter().map(|syscall| Some(group(syscall, is_first))));
+    }
+    // Syscalls of the first architecture have 1 together, whatever kinds there are.
+    let has = |permission: usize| groups.contains(&Some(permission));
+    let total: f64 =
+        (0..).zip(BY_PERMISSION).filter(|(one, _)| has(*one)).map(|(_, share)| share).sum();
+    let scale = if total > 0.0 { 1.0 / total } else { 1.0 };
+    let kinds = BY_PERMISSION.len();
+    let shares: [f64; 2 * BY_PERMISSION.len()] = std::array::from_fn(|group| {
+        BY_PERMISSION[group % kinds] * if group < kinds { scale } else { OTHER_ARCHES }
+    });
+    let all = divided(&groups, shares, count);
+    let of_first = |(share, group): (&f64, &Option<usize>)| match group {
+        Some(group) if *group < kinds => *share,
+        _ => 0.0,
+    };
+    let weighted = all.iter().zip(&groups).map(of_first).collect();
+    Shares { all, weighted }
+}
+
+/// The shares of the members of groups that have these shares together.
+fn divided<const N: usize>(
+    groups: &[Option<usize>],
+    shares: [f64; N],
+    count: impl Fn(usize) -> u32,
+) -> Vec<f64> {
+    let mut members = [0u32; N];
+    for (at, group) in groups.iter().enumerate() {
+        if let Some(group) = group {
+            members[*group] += count(at);
+        }
+    }
+    let share = |(at, group): (usize, &Option<usize>)| {
+        group.map_or(0.0, |group| {
+            shares[group] / f64::from(members[group].max(1)) * f64::from(count(at))
+        })
+    };
+    groups.iter().enumerate().map(share).collect()
 }
 
 /// Whether two syscalls are of the same architecture; x32 has the token of x86-64.
@@ -419,6 +495,42 @@ mod tests {
     }
 
     #[test]
+    fn the_prior_of_kernels_with_a_cache_is_by_permission() {
+        let [first, other] = [Arch::X86_64, Arch::X86];
+        let syscall = |arch: Arch, nr, permission| {
+            let token = arch.token();
+            WeightedSyscall { token, nr, weight: 0.0, permission }
+        };
+        use Permission::{Always, Filtered, Never};
+        let x32 = X32_SYSCALL_BIT;
+        let syscalls = [
+            syscall(other, 0, Filtered),
+            syscall(first, 0, Always),
+            syscall(first, 1, Filtered),
+            syscall(first, 2, Never),
+            syscall(first, 3, Always),
+            syscall(first, x32, Never),
+            syscall(first, x32 + 1, Never),
+        ];
+        let distribution = Weights::uniform().distribution(Model::Cached, &[first, other]);
+        assert_eq!(distribution, Distribution::ByPermission(first));
+        let Shares { all, weighted } = shares(&syscalls, distribution);
+        let close = |shares: &[f64], expected: &[f64]| {
+            shares.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12)
+        };
+        let [always, filtered, never] = BY_PERMISSION;
+        let others = never * OTHER_ARCHES / 2.0;
+        let expected =
+            [filtered * OTHER_ARCHES, always / 2.0, filtered, never, always / 2.0, others, others];
+        assert!(close(&all, &expected), "{all:?}");
+        let of_first = [0.0, always / 2.0, filtered, never, always / 2.0, 0.0, 0.0];
+        assert!(close(&weighted, &of_first), "{weighted:?}");
+        // Kinds that there are not leave their share to the others.
+        let Shares { all, .. } = shares(&syscalls[1..2], distribution);
+        assert!(close(&all, &[1.0]), "{all:?}");
+    }
+
+    #[test]
     fn syscalls_without_a_weight_share_that_of_their_group() {
         let x32 = X32_SYSCALL_BIT;
         let syscall = |token, nr, weight, is_allowed| WeightedSyscall {
@@ -437,7 +549,7 @@ mod tests {
             syscall(2, 0, 0.0, true),
             syscall(2, 1, 0.0, false),
         ];
-        let Shares { all, weighted } = shares(&syscalls, Model::Uncached);
+        let Shares { all, weighted } = shares(&syscalls, Distribution::ByWeight);
         let [other, unseen, unlikely] = [OTHER_ARCHES / 2.0, UNSEEN / 2.0, UNLIKELY / 2.0];
         assert_eq!(all, [0.75, unseen, 0.25, unlikely, unseen, other, other, unlikely]);
         assert_eq!(weighted, [0.75, 0.0, 0.25, 0.0, 0.0, 0.0, 0.0, 0.0]);

@@ -7,7 +7,7 @@ use callgate::stack::Merged;
 use callgate::{Arch, Endian, explain, sets};
 use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::{Diagnostic, Help};
-use callgate_codegen::{Weights, query};
+use callgate_codegen::{Model, Weights, query};
 use callgate_core::diagram::{DiagramError, Func, Store};
 use callgate_core::{LongProgram, MAX_INSNS, RawInsn, is_constant_allow};
 use callgate_trace::counts::{self, ReadCounts};
@@ -19,8 +19,8 @@ use crate::json::Json;
 use crate::recording::recording;
 use crate::request::{Call, Compiling, Operation, Request};
 use crate::source::{
-    FilterContent as Content, Message, Messages, PROMPT, SourceFilter, SourceStack, SourceText,
-    read, socket_filter,
+    FilterContent as Content, Message, Messages, PROMPT, Reading, SourceFilter, SourceStack,
+    SourceText, read, socket_filter,
 };
 use crate::template::variables_json;
 use crate::{lint, syscall};
@@ -77,15 +77,16 @@ pub(crate) fn failed(source: &str, message: impl Into<String>, help: impl Into<H
     Message::all(source, vec![Diagnostic::error(None, message).help(help)])
 }
 
-/// The options of the compiler for filters of these architectures.
+/// The options of the compiler for filters of these architectures, which are read in these ways.
 pub(crate) fn options(
     compiling: &Compiling,
     arches: &[Arch],
     own: Option<&Weights>,
-    strict: bool,
+    readings: &[&Reading],
     warnings: &mut Messages,
 ) -> Result<Options, Messages> {
     const NAME: &str = "weights";
+    let strict = readings.iter().any(|reading| reading.strict);
     let weights = match (&compiling.weights, arches.first()) {
         (Some(text), Some(first)) => {
             let ReadCounts { counts, warnings: more } =
@@ -96,6 +97,8 @@ pub(crate) fn options(
         _ => own.cloned().unwrap_or_else(Weights::uniform),
     };
     let Compiling { model, aim, instructions, .. } = *compiling;
+    let kernel = readings.iter().filter_map(|reading| reading.kernel).min();
+    let model = model.unwrap_or_else(|| kernel.map_or_else(Model::default, Model::of_kernel));
     Ok(Options { model, aim, instructions, weights, ..Options::default() })
 }
 
@@ -109,8 +112,7 @@ pub(crate) fn compiled(
         [only] => only.weights.as_ref(),
         _ => None,
     };
-    let strict = source.reading.strict;
-    stack.compile(&options(compiling, &stack.arches(), own, strict, warnings)?)
+    stack.compile(&options(compiling, &stack.arches(), own, &[&source.reading], warnings)?)
 }
 
 fn compile(
@@ -153,8 +155,7 @@ pub(crate) fn templated(
     else {
         return Err(failed(&stack.name, "only a single policy has variables", "compile it"));
     };
-    let strict = source.reading.strict;
-    let options = options(compiling, arches, weights.as_ref(), strict, warnings)?;
+    let options = options(compiling, arches, weights.as_ref(), &[&source.reading], warnings)?;
     let compiled = compile::compile_template(policy, &options);
     let compiled = compiled.map_err(|error| filter.failed(&error))?;
     warnings.extend(Message::all(name, compiled.cache_warning().as_slice()));
@@ -188,8 +189,8 @@ pub(crate) fn merged(
         filters.extend(read(source, warnings)?.filters);
     }
     let stack = SourceStack::of_filters(filters);
-    let strict = sources.iter().any(|source| source.reading.strict);
-    let options = options(compiling, &stack.arches(), None, strict, warnings)?;
+    let readings: Vec<&Reading> = sources.iter().map(|source| &source.reading).collect();
+    let options = options(compiling, &stack.arches(), None, &readings, warnings)?;
     let merged = stack.merge(&Options { budget: PROMPT, ..options })?;
     Ok((stack, merged))
 }
@@ -213,7 +214,7 @@ fn optimize(
         let help = "compile it, which also optimizes";
         return Err(failed(&stack.name, "this is a profile, not a BPF program", help));
     };
-    let options = options(compiling, arches, None, source.reading.strict, warnings)?;
+    let options = options(compiling, arches, None, &[&source.reading], warnings)?;
     let options = Options { budget: PROMPT, ..options };
     let optimized = optimize::optimize(program, *endian, arches, &options);
     let optimized: Optimized = optimized.map_err(|error| match program.len() <= MAX_INSNS {
@@ -355,6 +356,7 @@ fn about(arches: &[Arch], endian: Endian, flags: FilterFlags) -> Vec<(&'static s
 fn figures(stats: &Stats) -> Vec<(&'static str, Json)> {
     vec![
         ("insns", stats.insns.into()),
+        ("filtered_insns", stats.filtered_insns.into()),
         ("expected_insns", stats.expected_insns.into()),
         ("constant_allow", stats.constant_allow.into()),
         ("nodes", stats.nodes.into()),
@@ -366,6 +368,7 @@ fn figures(stats: &Stats) -> Vec<(&'static str, Json)> {
 fn of_program(figures: &Figures) -> Vec<(&'static str, Json)> {
     vec![
         ("insns", figures.insns.into()),
+        ("filtered_insns", figures.filtered_insns.into()),
         ("expected_insns", figures.expected_insns.into()),
         ("constant_allow", figures.constant_allow.into()),
     ]

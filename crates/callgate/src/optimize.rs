@@ -1,16 +1,16 @@
 //! Optimization of programs: a better program with the same meaning, or the given one.
 //!
-//! The program is compiled anew from its meaning, and the result is compared with it by the aim of the options: first
-//! the mean number of executed instructions (in which, under the model with a verdict cache, constant-allow syscalls
-//! have a small weight), then the size; or vice versa. The result replaces the program only if it is better. If the
+//! The program is compiled anew from its meaning, and the result is compared with it by the aim of the options: by the expected
+//! cost, which is what the [code generator](callgate_codegen) minimizes, including a small price of each instruction; or by the
+//! size. The result replaces the program only if it is better, and, except for size, if syscalls for which the filter runs do not
+//! execute more. A program of which the kernel can cache more syscalls is better in any case. If the
 //! diagram exceeds its budget, the program is returned unchanged, with the reason. A program that is too long for the
 //! kernel ([`LongProgram`]), or contains instructions that the options exclude, is replaced by any that is not.
 
-use crate::compile::{self, CompileError, Compiled, Options, Phase, Stats};
+use crate::compile::{self, CompileError, Compiled, Executed, Options, Phase, Stats, mean};
 use callgate_bpf::SyscallTable;
-use callgate_codegen::{Aim, Model, WeightedSyscall};
-use callgate_core::diagram::{Func, Store};
-use callgate_core::{Arch, Emulator, Endian, LongProgram, Meaning, Program, Proved, Word};
+use callgate_codegen::{Aim, Model, expected_shares};
+use callgate_core::{Arch, Emulator, Endian, LongProgram, Meaning, Program, Proved};
 
 /// The result of an optimization.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +38,8 @@ pub struct Figures {
     /// The mean number of executed instructions under the weights, as [`Stats::expected_insns`]; also `None` if the
     /// meaning of the program is unknown.
     pub expected_insns: Option<f64>,
+    /// The same for syscalls for which the filter runs, as [`Stats::filtered_insns`].
+    pub filtered_insns: Option<f64>,
     /// The number of known syscalls that are constant allow.
     pub constant_allow: usize,
 }
@@ -133,28 +135,47 @@ pub fn optimize_observed(
             let before = Figures {
                 insns: program.len(),
                 expected_insns: None,
+                filtered_insns: None,
                 constant_allow: constant_allow(program, arches),
             };
             let given = Proved::itself(given, endian);
             return Ok(unchanged(given, before, Unchanged::NoOther(error)));
         }
     };
-    let (store, meaning) = (meaning.store(), meaning.func());
-    let syscalls = options.weights.resolve(store, meaning, arches);
-    let figures = |program: &LongProgram| Figures {
-        insns: program.len(),
-        expected_insns: compile::expected_insns(store, meaning, program, &syscalls, endian),
-        constant_allow: constant_allow(program, arches),
+    let syscalls = options.weights.resolve(meaning.store(), meaning.func(), arches);
+    let figures = |program: &LongProgram| {
+        let Executed { expected, filtered } = Executed::of(&meaning, program, &syscalls);
+        Figures {
+            insns: program.len(),
+            expected_insns: expected,
+            filtered_insns: filtered,
+            constant_allow: constant_allow(program, arches),
+        }
     };
     let (before, after) = (figures(program), figures(&other));
-    let executed = |program| executed(store, meaning, program, &syscalls, endian, options.model);
+    let shares = expected_shares(&syscalls, options.weights.distribution(options.model, arches));
+    let executed = |program: &LongProgram| {
+        let weighted = syscalls.iter().zip(shares.iter().copied());
+        mean(meaning.store(), meaning.func(), program, weighted, endian).unwrap_or(0.0)
+    };
+    let (mine, theirs) = (executed(&other), executed(program));
     // A tolerance for rounding of the sums.
-    let (mine, theirs) = (executed(&other), executed(program) * (1.0 + 1e-9));
+    let is_less = |mine: f64, theirs: f64| mine * (1.0 + 1e-9) < theirs;
+    // For each syscall that becomes constant allow, a kernel with a cache no longer runs the filter.
+    let has_more_cached =
+        options.model == Model::Cached && after.constant_allow > before.constant_allow;
+    let is_slower =
+        is_less(before.filtered_insns.unwrap_or(0.0), after.filtered_insns.unwrap_or(0.0));
     let is_better = match options.aim {
         Aim::Speed | Aim::Quick => {
-            mine * (1.0 + 2e-9) < theirs || mine <= theirs && other.len() < program.len()
+            let price = |len: usize| options.aim.size_price() * len as f64;
+            let (mine, theirs) = (mine + price(other.len()), theirs + price(program.len()));
+            has_more_cached || !is_slower && is_less(mine, theirs)
         }
-        Aim::Size => other.len() < program.len() || other.len() == program.len() && mine < theirs,
+        Aim::Size => {
+            let is_shorter = other.len() < program.len();
+            is_shorter || other.len() == program.len() && is_less(mine, theirs)
+        }
     };
     Ok(match given {
         Some(given) if !is_better => {
@@ -175,34 +196,11 @@ fn constant_allow(program: &LongProgram, arches: &[Arch]) -> usize {
     syscalls.filter(|(token, nr)| emulator.is_constant_allow(*token, *nr)).count()
 }
 
-/// The mean number of executed instructions with the weights of a model.
-fn executed(
-    store: &Store,
-    meaning: Func,
-    program: &LongProgram,
-    syscalls: &[WeightedSyscall],
-    endian: Endian,
-    model: Model,
-) -> f64 {
-    let (mut sum, mut total) = (0.0, 0.0);
-    let mut emulator = Emulator::new(program.insns());
-    for syscall in syscalls.iter().filter(|syscall| syscall.weight > 0.0) {
-        let cached = emulator.is_constant_allow(syscall.token, syscall.nr);
-        let share = if cached { model.constant_allow_weight() } else { 1.0 };
-        let numbers = store.follow(meaning, Word::ARCH, syscall.token);
-        let rest = store.follow(numbers, Word::NR, syscall.nr);
-        let executed = compile::executed(store, rest, program, syscall, endian);
-        sum += syscall.weight * share * executed;
-        total += syscall.weight;
-    }
-    if total > 0.0 { sum / total } else { 0.0 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use callgate_codegen::Instructions;
-    use callgate_core::diagram::Budget;
+    use callgate_core::diagram::{Budget, Store};
     use callgate_core::{Insn, Op, Verdict};
 
     const NR: Insn = Insn::new(Op::LdWordAbs, 0);

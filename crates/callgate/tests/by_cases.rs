@@ -3,7 +3,7 @@
 use callgate::compile::{Compiled, Options, compile};
 use callgate::{Arch, Program, Verdict};
 use callgate_bpf::SyscallTable;
-use callgate_codegen::{Aim, Count, Instructions, Weights};
+use callgate_codegen::{Aim, Count, Instructions, Model, Weights};
 use callgate_core::diagram::Budget;
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate_core::{Cases, Insn, Meaning, Op, SyscallSet};
@@ -134,7 +134,8 @@ fn short_filters_are_as_good_as_others() {
             for _ in 0..ROUNDS {
                 let (policy, counts) = listed_syscalls(arches, is_allowlist, listed, &mut rng);
                 for (weights, sums) in [Weights::uniform(), counts].into_iter().zip(&mut sums) {
-                    let options = Options { aim: Aim::Quick, weights, ..Options::default() };
+                    let (model, aim) = (Model::Uncached, Aim::Quick);
+                    let options = Options { model, aim, weights, ..Options::default() };
                     let compiled = compile(&policy, &options).unwrap();
                     assert!(is_by_cases(&compiled));
                     sums[0] += compiled.program.len() as f64;

@@ -2,7 +2,7 @@
 //! order of rules that does not change the meaning, split, repeated, or with tests that cannot fail. The quick plan makes
 //! programs from the rules, so it is left out here.
 
-use callgate::compile::{Options, compile};
+use callgate::compile::{Options, compile, recompile};
 use callgate::{Arch, Verdict};
 use callgate_codegen::{Aim, Model};
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
@@ -128,10 +128,17 @@ fn rephrased_policy(policy: &Policy, times: usize, rng: &mut Rng) -> Policy {
     Policy::new(sections, policy.bad_arch()).unwrap()
 }
 
+/// What the search finds. A compilation also tries programs that follow the rules, which may be better; so the search starts with
+/// the compiled program.
 fn programs(policy: &Policy) -> Vec<Program> {
+    let arches: Vec<Arch> = policy.arches().collect();
     let aims = [Aim::Speed, Aim::Size];
     let options = aims.map(|aim| Options { model: Model::Uncached, aim, ..Options::default() });
-    options.iter().map(|options| compile(policy, options).unwrap().program.into()).collect()
+    let program = |options: &Options| {
+        let compiled = compile(policy, options).unwrap().program;
+        recompile(&compiled, policy.endian(), &arches, options).unwrap().program.into()
+    };
+    options.iter().map(program).collect()
 }
 
 fn the_phrase_does_not_matter(policy: &Policy, seed: u64) -> Result<(), TestCaseError> {

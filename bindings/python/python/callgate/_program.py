@@ -44,9 +44,12 @@ class Program(AsSource):
     """The byte order of its machines, little or big."""
     flags: Tuple[str, ...]
     """The flags with which the source wants to be installed, such as SECCOMP_FILTER_FLAG_LOG."""
+    filtered_insns: Optional[float]
+    """The mean number of instructions that a permitted syscall executes for which every kernel runs the filter; None if there
+    is none, or if the program has variables."""
     expected_insns: Optional[float]
-    """The mean number of instructions that a syscall executes; None if no syscall is permitted, or if the program
-    has variables."""
+    """The mean number of instructions that a syscall executes before Linux 5.11; None if no syscall is permitted, or if the
+    program has variables."""
     constant_allow: int
     """The number of syscalls that the kernel allows without running the filter (Linux 5.11 and later)."""
     nodes: Optional[int]
@@ -160,7 +163,8 @@ class Program(AsSource):
 
         figures = [
             ("instructions", str(len(self.insns))),
-            ("executed per syscall, mean", "-" if self.expected_insns is None else f"{self.expected_insns:g}"),
+            ("executed where the filter runs, mean", _mean(self.filtered_insns)),
+            ("executed before Linux 5.11, mean", _mean(self.expected_insns)),
             ("constant allow", str(self.constant_allow)),
             ("proved", "yes" if self.proved else "no"),
         ]
@@ -174,6 +178,10 @@ class Program(AsSource):
         return self.insns, self.name, {"arches": self.arches, "endian": self.endian}
 
 
+def _mean(mean: Optional[float]) -> str:
+    return "-" if mean is None else f"{mean:g}"
+
+
 def program(result: Mapping[str, Any], warnings: Tuple[Diagnostic, ...], name: Optional[str] = None) -> Program:
     """The program in an answer."""
     insns = tuple(Instruction(*insn) for insn in result["program"])
@@ -183,6 +191,7 @@ def program(result: Mapping[str, Any], warnings: Tuple[Diagnostic, ...], name: O
         arches=tuple(result["arches"]),
         endian=result["endian"],
         flags=tuple(result["flags"]),
+        filtered_insns=result["filtered_insns"],
         expected_insns=result["expected_insns"],
         constant_allow=result["constant_allow"],
         nodes=result.get("nodes"),

@@ -73,8 +73,9 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
         return run_with_variables(&filter, args);
     }
     let mut stopwatch = Stopwatch::start();
-    let GeneratingOptions { compiling, emitting, .. } = &args.generating;
-    let compiled = filter.compile_timed(compiling, emitting.has_figures(), &mut stopwatch)?;
+    let has_figures = args.generating.emitting.has_figures();
+    let compiled =
+        filter.compile_timed(&args.generating.compiling(), has_figures, &mut stopwatch)?;
     let source = side(&filter.name, std::slice::from_ref(&filter));
     let program = Side {
         name: "the compiled program",
@@ -97,7 +98,7 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
 /// Compiles a policy with variables.
 fn run_with_variables(filter: &SourceFilter, args: &CompileArgs) -> Result<u8> {
     let mut stopwatch = Stopwatch::start();
-    let compiled = filter.compile_template(&args.generating.compiling, &mut stopwatch)?;
+    let compiled = filter.compile_template(&args.generating.compiling(), &mut stopwatch)?;
     let source = side(&filter.name, std::slice::from_ref(filter));
     let template = &compiled.template;
     report::warn_all(&filter.name, compiled.cache_warning().as_slice());

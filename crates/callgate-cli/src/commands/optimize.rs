@@ -104,22 +104,23 @@ fn figures(optimized: &Optimized, stopwatch: &Stopwatch, filter: &SourceFilter) 
         Err(_) => after,
     };
     let mean = |mean: Option<f64>| mean.map_or("unknown".to_owned(), |mean| format!("{mean:.2}"));
-    let expected = change(mean(before.expected_insns), mean(after.expected_insns));
     let cached = change(before.constant_allow.to_string(), after.constant_allow.to_string());
     let insns = change(before.insns.to_string(), after.insns.to_string());
     let mut figures = Figures::about(&[&filter.name], &filter.arches);
     figures.add("insns", after.insns, "instructions", insns);
-    let expected = match after.expected_insns {
-        Some(_) => format!("{expected} instructions per syscall (weighted mean)"),
-        None => expected,
-    };
-    figures.add("expected_insns", after.expected_insns, "executed", expected);
+    let means = [
+        (before.filtered_insns, after.filtered_insns),
+        (before.expected_insns, after.expected_insns),
+    ];
+    let means = means.map(|(before, after)| (after, change(mean(before), mean(after))));
+    figures.add_executed(means, "unknown");
     let calls = format!("{cached} syscalls");
     figures.add("constant_allow", after.constant_allow, "constant allow", calls);
     figures.json.push((
         "before",
         Json::Object(vec![
             ("insns", before.insns.into()),
+            ("filtered_insns", before.filtered_insns.into()),
             ("expected_insns", before.expected_insns.into()),
             ("constant_allow", before.constant_allow.into()),
         ]),

@@ -111,7 +111,7 @@ impl SetArgs {
         let mut stopwatch = Stopwatch::start();
         let first = combination.first();
         if let Some(weights) =
-            first.weights.as_ref().filter(|_| !self.generating.compiling.has_weights())
+            first.weights.as_ref().filter(|_| !self.generating.compiling().has_weights())
         {
             options.weights = weights.clone();
         }

@@ -42,12 +42,15 @@ pub(super) fn run(source: &OsStr, generating: &GeneratingOptions, targets: &[Arc
         flags = Some(filter.flags);
         let mut stopwatch = Stopwatch::start();
         let code = if filter.has_variables() {
-            let compiled = filter.compile_template(&generating.compiling, &mut stopwatch)?;
+            let compiled = filter.compile_template(&generating.compiling(), &mut stopwatch)?;
             report::warn_all(&filter.name, compiled.cache_warning().as_slice());
             Code::Template(compiled.template.into_program())
         } else {
             Code::Program(
-                filter.compile_timed(&generating.compiling, false, &mut stopwatch)?.program.into(),
+                filter
+                    .compile_timed(&generating.compiling(), false, &mut stopwatch)?
+                    .program
+                    .into(),
             )
         };
         let program = match &code {

@@ -12,7 +12,7 @@ use crate::text::printable;
 /// Optimizes a socket filter and writes the result; the given one if its function is not known. Returns the exit status.
 pub(crate) fn optimize(options: &GeneratingOptions, filter: &SocketFilter) -> Result<u8> {
     let SocketFilter { name, program, endian } = filter;
-    options.compiling.warn_about_given(name, NOT_COMPILED, "omit it");
+    options.compiling().warn_about_given(name, NOT_COMPILED, "omit it");
     let mut figures = Figures::default();
     figures.text.push(("source", printable(name).to_string()));
     let better = match socket_filters::optimize(program, PROMPT) {

@@ -133,6 +133,16 @@ pub(crate) trait Compile {
         self.compile_timed(options, true, &mut Stopwatch::start())
     }
 
+    /// The options of the compiler; without --weights, with those of the filter.
+    fn options(&self, options: &CompileOptions) -> Result<compile::Options> {
+        let filter = self.filter();
+        let mut read = options.read(&filter.arches, filter.strict)?;
+        if let Some(weights) = filter.weights.as_ref().filter(|_| !options.has_weights()) {
+            read.weights = weights.clone();
+        }
+        Ok(read)
+    }
+
     /// Like [`Compile::compile`], and measures the phases; with the expected number of executed instructions if that is asked
     /// for.
     fn compile_timed(
@@ -142,11 +152,7 @@ pub(crate) trait Compile {
         stopwatch: &mut Stopwatch,
     ) -> Result<Compiled> {
         let filter = self.filter();
-        let mut read = options.read(&filter.arches, filter.strict)?;
-        read.expected_insns = expected_insns;
-        if let Some(weights) = filter.weights.as_ref().filter(|_| !options.has_weights()) {
-            read.weights = weights.clone();
-        }
+        let read = compile::Options { expected_insns, ..self.options(options)? };
         let compiled = filter.compile_observed(&read, &mut |phase| stopwatch.note(phase));
         Ok(compiled.map_err(|error| filter.failed(&error))?)
     }
@@ -161,7 +167,7 @@ pub(crate) trait Compile {
         let Some(policy) = filter.policy() else {
             return Err(Failure::about(&filter.name, "a program has no variables"));
         };
-        let options = options.read(&filter.arches, filter.strict)?;
+        let options = self.options(options)?;
         let observe = &mut |phase| stopwatch.note(phase);
         let compiled = compile::compile_template_observed(policy, &options, observe);
         Ok(compiled.map_err(|error| filter.failed(&error))?)

@@ -13,21 +13,31 @@ use crate::query::Interval;
 use crate::weights::{Alike, Permission, WeightedSyscall, Weights, shares_of_alike};
 use crate::{Instructions, Result};
 
-/// A program for cases, with [`Aim::Quick`]; `None` if they need too much code. The program may be longer than the kernel
-/// accepts.
+/// Whether tests that several clauses have in common are repeated on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeated {
+    /// Each test is made once. Each combination of results may need code of its own.
+    No,
+    /// Each clause is tested as if nothing were known: the code is at most as long as all clauses together.
+    Yes,
+}
+
+/// A program for cases; `None` if they need too much code. The program may be longer than the kernel accepts. Of the aim, only
+/// the search for numbers and values depends: the clauses are tested in the same order.
 pub fn generate_by_cases(
     cases: &Cases,
     weights: &Weights,
     arches: &[Arch],
     model: Model,
+    (aim, repeated): (Aim, Repeated),
     instructions: Instructions,
 ) -> Option<Program> {
-    if weights.is_uniform() {
+    if weights.is_uniform() && aim == Aim::Quick {
         if let Some(insns) = short_program(cases, arches, instructions) {
             return Some(Program { insns, patches: Vec::new() });
         }
     }
-    with_graph(cases, weights, arches, model, instructions)
+    with_graph(cases, weights, arches, model, (aim, repeated), instructions)
 }
 
 /// As [`generate_by_cases`], for cases that are not short. Not inlined, so that this code does not lie between the functions
@@ -38,12 +48,14 @@ fn with_graph(
     weights: &Weights,
     arches: &[Arch],
     model: Model,
+    (aim, repeated): (Aim, Repeated),
     instructions: Instructions,
 ) -> Option<Program> {
+    let distribution = weights.distribution(model, arches);
     let alike = weights.resolve_alike(arches, |token| intervals(cases, token));
     let syscalls: Vec<WeightedSyscall> = alike.iter().map(|alike| alike.first).collect();
-    let shares = shares_of_alike(&syscalls, |at| alike[at].count, model);
-    let mut lists = Lists::new(cases, instructions);
+    let shares = shares_of_alike(&syscalls, |at| alike[at].count, distribution);
+    let mut lists = Lists::new(cases, (aim, repeated), instructions);
     let (mut codes, mut weights) = (Vec::with_capacity(cases.sections().len()), Vec::new());
     let mut at = 0;
     for of_token in alike.chunk_by(|a, b| a.first.token == b.first.token) {
@@ -63,7 +75,7 @@ fn with_graph(
     drop(alike);
     let graph = lists.into_graph();
     let input = (Layout::Seccomp, cases.endian());
-    let program = lay_out(&graph, entry, (&syscalls, &shares), input, Aim::Quick);
+    let program = lay_out(&graph, entry, (&syscalls, &shares), input, aim);
     let is_allowed = program.insns.iter().all(|insn| instructions.allows(insn.op));
     is_allowed.then_some(program)
 }
@@ -151,8 +163,8 @@ impl Lists<'_> {
         codes: Vec<Option<CodeId>>,
         weights: Vec<(u32, f64)>,
     ) -> Option<CodeId> {
-        let (graph, instructions) = (&mut self.graph, self.instructions);
-        let settings = Settings { aim: Aim::Quick, instructions, layout: Layout::Seccomp };
+        let (graph, aim, instructions) = (&mut self.graph, self.aim, self.instructions);
+        let settings = Settings { aim, instructions, layout: Layout::Seccomp };
         let code =
             dispatch(&mut Codes { graph, codes }, settings, word, intervals, weights).ok()?;
         Some(self.loaded(word, code))

@@ -3,42 +3,74 @@
 use callgate_core::{Cases, Clause, Literal, Op, Verdict, Word, WordTest};
 use rustc_hash::FxHashMap as HashMap;
 
+use super::generate::Repeated;
 use crate::Instructions;
 use crate::code::{AnyBit, Code, CodeId, Graph, Held};
 use crate::cost::Aim;
 use crate::query::Interval;
 use crate::tree::{Price, WeightedInterval, search_tree, tree_code};
 
-/// The maximum depth of decisions: each is about a literal of the first clause, or about a word of it.
-const MAX_DEPTH: usize = 48;
+/// The maximum number of clauses in all lists, 8 MB.
+const MAX_REMAINING: usize = 1 << 18;
 
-/// The maximum number of clauses in all lists. Beyond, the MTBDD takes less time.
-const MAX_REMAINING: usize = 1 << 15;
+/// A list that is reduced, the last clause of which always holds, and whether A holds the first word that its code tests.
+type Key = (Vec<Remaining>, bool);
+
+/// What follows a decision.
+enum Target {
+    Return(Verdict),
+    List(Key),
+}
+
+/// What the code of a list decides.
+enum Decision {
+    /// The value of the word; the targets of intervals.
+    Values(Vec<Interval<usize>>),
+    /// A test; the targets if it holds, and if not.
+    Test(WordTest),
+}
+
+/// A list whose code is made when that of its targets is known.
+struct Pending {
+    key: Key,
+    word: Word,
+    decision: Decision,
+    targets: Vec<Target>,
+    /// The number of targets whose code is known.
+    known: usize,
+}
 
 /// The code of lists of clauses.
 pub(super) struct Lists<'c> {
     cases: &'c Cases,
     pub(super) graph: Graph,
+    pub(super) aim: Aim,
+    repeated: Repeated,
     pub(super) instructions: Instructions,
     price: Price,
     literals: Literals,
-    /// The code of lists; with `true`, where A holds the first word that the code tests.
-    codes: HashMap<(Vec<Remaining>, bool), CodeId>,
+    codes: HashMap<Key, CodeId>,
     /// The code of the lists of the cases.
     of_cases: Vec<Option<CodeId>>,
     listed: usize,
 }
 
 impl<'c> Lists<'c> {
-    pub(super) fn new(cases: &'c Cases, instructions: Instructions) -> Lists<'c> {
+    pub(super) fn new(
+        cases: &'c Cases,
+        (aim, repeated): (Aim, Repeated),
+        instructions: Instructions,
+    ) -> Lists<'c> {
         // About one node for each interval of numbers, and for each clause.
         let intervals = cases.sections().iter().map(|section| section.intervals.len());
         let clauses = (0..cases.lists()).map(|list| cases.list(list).count());
         Lists {
             cases,
             graph: Graph::with_capacity(intervals.chain(clauses).sum()),
+            aim,
+            repeated,
             instructions,
-            price: Price::of_argument(Aim::Quick, instructions),
+            price: Price::of_argument(aim, instructions),
             literals: Literals::default(),
             codes: HashMap::default(),
             of_cases: vec![None; cases.lists()],
@@ -70,40 +102,102 @@ impl<'c> Lists<'c> {
         for clause in cases.list(list) {
             clauses.push(self.literals.clause(clause)?);
         }
-        let code = self.decided(clauses, None, 0)?;
+        let code = self.decided(clauses)?;
         *self.of_cases.get_mut(list)? = Some(code);
         Some(code)
     }
 
-    /// The code of a list of clauses, the last of which always holds, where A holds the word `held`.
-    fn decided(
-        &mut self,
-        mut list: Vec<Remaining>,
-        held: Option<Word>,
-        depth: usize,
-    ) -> Option<CodeId> {
+    /// The code of a list of clauses, the last of which always holds. Lists may be nested as deeply as there are clauses, so this
+    /// does not recurse.
+    fn decided(&mut self, list: Vec<Remaining>) -> Option<CodeId> {
+        let root = self.target(list, None)?;
+        let mut pending = Vec::new();
+        if let Target::List(key) = &root {
+            pending.push(self.pending(key.clone())?);
+        }
+        while let Some(last) = pending.last_mut() {
+            let is_missing = |target: &Target| !self.is_made(target);
+            let rest = last.targets.get(last.known..).unwrap_or_default();
+            match rest.iter().position(is_missing) {
+                Some(at) => {
+                    last.known += at;
+                    let Some(Target::List(key)) = last.targets.get(last.known) else { return None };
+                    let key = key.clone();
+                    pending.push(self.pending(key)?);
+                }
+                None => {
+                    let Pending { key, word, decision, targets, .. } = pending.pop()?;
+                    let codes = targets.iter().map(|target| self.made(target));
+                    let codes: Vec<CodeId> = codes.collect::<Option<_>>()?;
+                    let code = match decision {
+                        Decision::Values(intervals) => self.over_values(&intervals, word, &codes),
+                        Decision::Test(test) => self.over_test(test, word, &codes)?,
+                    };
+                    let code = if key.1 { code } else { self.loaded(word, code) };
+                    self.codes.insert(key, code);
+                }
+            }
+        }
+        self.made(&root)
+    }
+
+    /// What follows where these clauses remain and A holds the word `held`.
+    fn target(&self, mut list: Vec<Remaining>, held: Option<Word>) -> Option<Target> {
         reduce(&mut list);
         let first = list.first()?;
         if first.is_always() {
-            return Some(self.graph.ret(first.verdict));
+            return Some(Target::Return(first.verdict));
         }
-        let word = self.next_word(&list)?;
-        let key = (list, held == Some(word));
-        if let Some(code) = self.codes.get(&key) {
-            return Some(*code);
+        let is_held = held == Some(self.next_word(&list)?);
+        Some(Target::List((list, is_held)))
+    }
+
+    /// Whether the code of a target is made.
+    fn is_made(&self, target: &Target) -> bool {
+        match target {
+            Target::Return(_) => true,
+            Target::List(key) => self.codes.contains_key(key),
         }
-        let (list, is_held) = key;
+    }
+
+    /// The code of a target that is known.
+    fn made(&mut self, target: &Target) -> Option<CodeId> {
+        match target {
+            Target::Return(verdict) => Some(self.graph.ret(*verdict)),
+            Target::List(key) => self.codes.get(key).copied(),
+        }
+    }
+
+    /// What the code of a list decides; `None` if that is too much.
+    fn pending(&mut self, key: Key) -> Option<Pending> {
+        let list = &key.0;
+        let word = self.next_word(list)?;
         self.listed += list.len();
-        if depth > MAX_DEPTH || self.listed > MAX_REMAINING {
+        if self.listed > MAX_REMAINING {
             return None;
         }
-        let next = match self.has_values(&list, word) {
-            true => self.over_values(&list, word, depth)?,
-            false => self.over_test(&list, word, depth)?,
+        let (decision, targets) = match self.has_values(list, word) {
+            true => {
+                let (intervals, lists) = partition(&self.literals, list, word)?;
+                let targets = lists.into_iter().map(|list| self.target(list, None));
+                (Decision::Values(intervals), targets.collect::<Option<_>>()?)
+            }
+            false => {
+                let is_of_word = |literal: &&Literal| literal.test.word == word;
+                let test = self.literals.of(list.first()?).find(is_of_word)?.test;
+                let held = self.keeps(test).then_some(word);
+                let side = |holds| {
+                    let remains = |(at, clause): (usize, &Remaining)| match self.repeated {
+                        Repeated::Yes if at > 0 => Some(*clause),
+                        _ => self.given(clause, test, holds),
+                    };
+                    let remaining = list.iter().enumerate().filter_map(remains);
+                    self.target(remaining.collect(), held)
+                };
+                (Decision::Test(test), vec![side(true)?, side(false)?])
+            }
         };
-        let code = if is_held { next } else { self.loaded(word, next) };
-        self.codes.insert((list, is_held), code);
-        Some(code)
+        Some(Pending { key, word, decision, targets, known: 0 })
     }
 
     /// The word to be tested next: one of the first clause that most clauses test. High halves that must be 0 come last,
@@ -138,61 +232,68 @@ impl<'c> Lists<'c> {
         are_whole && are_several
     }
 
-    /// The code of a search tree over the values of a word, which A holds.
-    fn over_values(&mut self, list: &[Remaining], word: Word, depth: usize) -> Option<CodeId> {
-        let (intervals, lists) = partition(&self.literals, list, word)?;
-        // The code of each list, and the class of that code.
-        let mut codes: Vec<CodeId> = Vec::with_capacity(lists.len());
-        let mut classes: Vec<usize> = Vec::with_capacity(lists.len());
+    /// The code of a search tree over the values of a word, which A holds, with the codes of the targets.
+    fn over_values(
+        &mut self,
+        intervals: &[Interval<usize>],
+        word: Word,
+        targets: &[CodeId],
+    ) -> CodeId {
+        // The class of each code.
+        let mut codes: Vec<CodeId> = Vec::with_capacity(targets.len());
+        let mut classes: Vec<usize> = Vec::with_capacity(targets.len());
         let mut class_of: HashMap<CodeId, usize> = HashMap::default();
-        for list in lists {
-            let code = self.decided(list, None, depth + 1)?;
-            let class = *class_of.entry(code).or_insert(codes.len());
+        for code in targets {
+            let class = *class_of.entry(*code).or_insert(codes.len());
             if class == codes.len() {
-                codes.push(code);
+                codes.push(*code);
             }
             classes.push(class);
         }
         let mut merged: Vec<WeightedInterval> = Vec::with_capacity(intervals.len());
         for Interval { first, last, then } in intervals {
-            let class = classes[then];
+            let (class, last) = (classes[*then], *last);
             match merged.last_mut() {
                 Some(before) if before.class == class => before.last = last,
-                _ => merged.push(WeightedInterval { first, last, class, weight: 0.0 }),
+                _ => merged.push(WeightedInterval { first: *first, last, class, weight: 0.0 }),
             }
         }
         let weight = 1.0 / merged.len() as f64;
         merged.iter_mut().for_each(|interval| interval.weight = weight);
         let tree = search_tree(&merged, self.price);
         let held = Held::whole(word);
-        Some(tree_code(&mut self.graph, self.instructions, &tree, &codes, &codes, held))
+        tree_code(&mut self.graph, self.instructions, &tree, &codes, &codes, held)
     }
 
-    /// The code that decides the first literal of a word, which A holds.
-    fn over_test(&mut self, list: &[Remaining], word: Word, depth: usize) -> Option<CodeId> {
-        let is_of_word = |literal: &&Literal| literal.test.word == word;
-        let test = self.literals.of(list.first()?).find(is_of_word)?.test;
+    /// The bits that are set where a test holds; `None` if a mask does not decide that.
+    fn if_set(test: WordTest) -> Option<bool> {
         let WordTest { mask, is_order, value, .. } = test;
-        let any_bit = AnyBit::new(self.instructions, u32::MAX, mask).forgetting();
-        // The bits that are set where the test holds; `None` if a mask does not decide that.
-        let if_set = match () {
+        match () {
             () if is_order || mask == u32::MAX => None,
             () if value == 0 => Some(false),
             () if mask.is_power_of_two() && value == mask => Some(true),
             () => None,
-        };
-        let keeps = mask == u32::MAX || if_set.is_some() && any_bit.keeps_a();
-        let held = keeps.then_some(word);
-        let mut sides = [true, false].map(|holds| (holds, Vec::with_capacity(list.len())));
-        for (holds, side) in &mut sides {
-            side.extend(list.iter().filter_map(|clause| self.given(clause, test, *holds)));
         }
-        let [(_, then), (_, otherwise)] = sides;
-        let otherwise = self.decided(otherwise, held, depth + 1)?;
-        let then = self.decided(then, held, depth + 1)?;
+    }
+
+    fn any_bit(&self, mask: u32) -> AnyBit {
+        AnyBit::new(self.instructions, u32::MAX, mask).forgetting()
+    }
+
+    /// Whether A still holds the word after the code of a test.
+    fn keeps(&self, test: WordTest) -> bool {
+        let has_bits = || Self::if_set(test).is_some() && self.any_bit(test.mask).keeps_a();
+        test.mask == u32::MAX || has_bits()
+    }
+
+    /// The code that decides a test of a word, which A holds, with the codes if it holds and if not.
+    fn over_test(&mut self, test: WordTest, word: Word, targets: &[CodeId]) -> Option<CodeId> {
+        let WordTest { mask, is_order, value, .. } = test;
+        let [then, otherwise] = *<&[CodeId; 2]>::try_from(targets).ok()?;
+        let any_bit = self.any_bit(mask);
         let graph = &mut self.graph;
         let whole = Held::whole(word);
-        Some(match if_set {
+        Some(match Self::if_set(test) {
             Some(true) => any_bit.add(graph, word, then, otherwise),
             Some(false) => any_bit.add(graph, word, otherwise, then),
             None => {

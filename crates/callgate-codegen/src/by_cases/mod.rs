@@ -15,4 +15,4 @@ mod generate;
 mod lists;
 mod short;
 
-pub use generate::generate_by_cases;
+pub use generate::{Repeated, generate_by_cases};

@@ -7,7 +7,7 @@ use callgate_core::diagram::{Func, Store};
 use callgate_core::{SeccompData, Verdict, Word};
 
 /// The maximum number of intervals of one word that are distinguished.
-const MAX_INTERVALS: usize = 64;
+const MAX_INTERVALS: usize = 4096;
 
 /// A syscall that the function permits (ALLOW or LOG), near `start`; `None` if there is none.
 pub fn permitted(store: &Store, func: Func, start: SeccompData) -> Option<SeccompData> {
@@ -65,7 +65,7 @@ impl Search<'_> {
 /// Syscalls that the function permits: one per permitted interval of the first word with more than one permitted
 /// interval. All other words are near those of `start`.
 ///
-/// Empty if nothing is permitted; a single syscall if that word has more than 64 intervals, permitted or not.
+/// Empty if nothing is permitted; a single syscall if that word has more than 4,096 intervals, permitted or not.
 pub fn permitted_syscalls(store: &Store, func: Func, start: SeccompData) -> Vec<SeccompData> {
     let (mut func, mut data) = (func, start);
     while let Some(word) = store.top_word(func) {
@@ -130,8 +130,8 @@ mod tests {
         let word = Word::arg_low(0).unwrap();
         let bit = store.any_bit(word, 1).unwrap();
         let even = store.select(bit, deny, allow).unwrap();
-        // 64 intervals, half of them permitted, and 66.
-        for (end, count) in [(63, 32), (64, 32), (65, 1)] {
+        // 4,096 intervals, half of them permitted, and 4,098.
+        for (end, count) in [(4095, 2048), (4096, 2048), (4097, 1)] {
             let func = store.split(word, Split::AtLeast(end), deny, even).unwrap();
             let syscalls = permitted_syscalls(&store, func, SeccompData::default());
             let values: Vec<u64> = syscalls.iter().map(|syscall| syscall.args[0]).collect();

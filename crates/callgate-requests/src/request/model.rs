@@ -33,8 +33,8 @@ pub enum Operation {
 /// How filters are compiled.
 #[derive(Clone, Debug, Default)]
 pub struct Compiling {
-    /// The cost model of the kernel.
-    pub model: Model,
+    /// The cost model of the kernel; without it, that of the kernel for which a source is read.
+    pub model: Option<Model>,
     /// What is minimized first.
     pub aim: Aim,
     /// The permitted instructions.

@@ -35,7 +35,7 @@ impl Compiling {
         match key {
             "model" => {
                 let known: Vec<_> = Model::ALL.iter().map(|model| (model.name(), *model)).collect();
-                self.model = named("`model`", value, &known)?;
+                self.model = Some(named("`model`", value, &known)?);
             }
             "optimize" => {
                 let known: Vec<_> = Aim::ALL.iter().map(|aim| (aim.name(), *aim)).collect();

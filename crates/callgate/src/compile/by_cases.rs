@@ -1,46 +1,72 @@
 //! Compilation by cases: without MTBDD, in a fraction of its time.
 
 use callgate_bpf::SyscallTable;
-use callgate_codegen::{Aim, generate_by_cases};
+use callgate_codegen::{Repeated, generate_by_cases};
 use callgate_core::policy::Policy;
-use callgate_core::{Arch, Cases, MAX_INSNS, Meaning, NumberInterval, Program, Verdict};
+use callgate_core::{Arch, Cases, Meaning, NumberInterval, Program, Proved, Verdict};
 
-use super::expected::expected_insns;
+use super::candidates::count_tests;
+use super::expected::Executed;
 use super::options::{Compiled, Options, Phase, Stats};
 
-/// The proved program of a policy, with the quick plan; `None` with other plans, and if the MTBDD is needed for the program
-/// or for its proof.
-pub(super) fn compile_by_cases(
+/// A program that is made and proved by cases.
+pub(super) struct ByCases {
+    pub(super) program: Proved,
+    constant_allow: usize,
+}
+
+/// From this number of comparisons on, code for each combination of results may be longer than repeated tests.
+const MANY: usize = 10;
+
+/// The proved program of a policy by cases; `None` if the MTBDD is needed for the program or for its proof.
+pub(super) fn by_cases(
     policy: &Policy,
     options: &Options,
     observe: &mut dyn FnMut(Phase),
-) -> Option<Compiled> {
-    // The WebAssembly module is downloaded, and this would take 50 kB of it.
-    if options.aim != Aim::Quick || cfg!(target_arch = "wasm32") {
-        return None;
-    }
+) -> Option<ByCases> {
     let cases = Cases::of_policy(policy)?;
     let arches: Vec<Arch> = policy.arches().collect();
-    let Options { weights, model, instructions, .. } = options;
-    let made = generate_by_cases(&cases, weights, &arches, *model, *instructions)?;
-    if made.insns.len() > MAX_INSNS {
-        return None;
-    }
-    let program = Program::new(made.insns).ok()?;
+    let Options { weights, model, aim, instructions, .. } = options;
+    let has_many = policy.sections().iter().any(|section| count_tests(section) >= MANY);
+    let repeated = if has_many { &[Repeated::No, Repeated::Yes][..] } else { &[Repeated::No] };
+    let made = repeated.iter().filter_map(|repeated| {
+        let how = (*aim, *repeated);
+        let made = generate_by_cases(&cases, weights, &arches, *model, how, *instructions)?;
+        Program::new(made.insns).ok()
+    });
+    let mut programs: Vec<Program> = made.collect();
+    programs.sort_by_key(|program| program.len());
     observe(Phase::Generated);
     let known = always_allowed(&cases, &arches);
-    let program = cases.prove_with_cache(&program, &known)?;
+    let proved = programs.iter().find_map(|program| cases.prove_with_cache(program, &known))?;
     observe(Phase::Proved);
-    // Only the MTBDD tells which arguments are permitted.
-    let meaning = options.expected_insns.then(|| Meaning::of_policy(policy, options.budget));
-    let expected_insns = meaning.and_then(Result::ok).and_then(|meaning| {
-        let (store, func) = (meaning.store(), meaning.func());
-        let syscalls = options.weights.resolve(store, func, &arches);
-        expected_insns(store, func, &program, &syscalls, policy.endian())
-    });
-    let insns = program.len();
-    let stats = Stats { insns, expected_insns, constant_allow: known.len(), nodes: 0 };
-    Some(Compiled { program, stats })
+    Some(ByCases { program: proved, constant_allow: known.len() })
+}
+
+impl ByCases {
+    /// With its figures. Only the MTBDD tells which arguments are permitted; without it, what is executed is unknown.
+    pub(super) fn compiled(
+        self,
+        policy: &Policy,
+        meaning: Option<&Meaning>,
+        options: &Options,
+    ) -> Compiled {
+        let ByCases { program, constant_allow } = self;
+        let executed = meaning.map(|meaning| {
+            let arches: Vec<Arch> = policy.arches().collect();
+            let syscalls = options.weights.resolve(meaning.store(), meaning.func(), &arches);
+            Executed::of(meaning, &program, &syscalls)
+        });
+        let Executed { expected, filtered } = executed.unwrap_or_default();
+        let stats = Stats {
+            insns: program.len(),
+            expected_insns: expected,
+            filtered_insns: filtered,
+            constant_allow,
+            nodes: 0,
+        };
+        Compiled { program, stats }
+    }
 }
 
 /// The arch tokens and numbers of the known syscalls that are always allowed.

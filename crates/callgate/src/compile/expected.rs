@@ -4,13 +4,35 @@ use std::borrow::Cow;
 
 use callgate_codegen::{Permission, WeightedSyscall, query};
 use callgate_core::diagram::{Func, Store};
-use callgate_core::{Arch, Emulator, Endian, LongProgram, Op, SeccompData, Word};
+use callgate_core::{Arch, Emulator, Endian, LongProgram, Meaning, Op, SeccompData, Word};
+
+/// What a program executes, as [`expected_insns`] and [`filtered_insns`] tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Executed {
+    pub(crate) expected: Option<f64>,
+    pub(crate) filtered: Option<f64>,
+}
+
+impl Executed {
+    /// For a program with this meaning.
+    pub(crate) fn of(
+        meaning: &Meaning,
+        program: &LongProgram,
+        syscalls: &[WeightedSyscall],
+    ) -> Executed {
+        let (store, func, endian) = (meaning.store(), meaning.func(), meaning.endian());
+        Executed {
+            expected: expected_insns(store, func, program, syscalls, endian),
+            filtered: filtered_insns(store, func, program, syscalls, endian),
+        }
+    }
+}
 
 /// The mean number of instructions that a program executes under weights. Without weights, it is the mean over the
 /// syscalls that are permitted for some arguments; `None` if there are none.
 ///
 /// The figure of a syscall whose verdict depends on arguments is the mean over the permitted intervals of the first word
-/// with more than one of them. If that word has more than 64 intervals, permitted or not, it is the figure for
+/// with more than one of them. If that word has more than 4,096 intervals, permitted or not, it is the figure for
 /// one permitted value. If nothing is permitted, all arguments are 0.
 pub fn expected_insns(
     store: &Store,
@@ -39,7 +61,7 @@ pub fn filtered_insns(
 }
 
 /// The mean over syscalls with these weights, which are sorted by arch.
-fn mean<'s>(
+pub(crate) fn mean<'s>(
     store: &Store,
     meaning: Func,
     program: &LongProgram,

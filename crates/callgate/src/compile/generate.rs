@@ -1,52 +1,16 @@
-//! From a description to a proved program.
+//! From a meaning to a proved program: the search in the MTBDD.
 
-use super::by_cases::compile_by_cases;
-use super::diagram::Parts;
 use super::error::{CompileError, CompileErrorKind};
-use super::expected::expected_insns;
+use super::expected::Executed;
 use super::options::{Compiled, CompiledTemplate, Options, Phase, Stats};
 use super::too_long::too_long;
-use crate::plain_program::plain_program;
-use callgate_codegen::{Aim, Effort, Program as Unproved, WeightedSyscall};
+use callgate_codegen::{Aim, Distribution, Effort, Program as Unproved, WeightedSyscall};
 use callgate_core::diagram::{Comparison, DiagramError, Func, Store};
-use callgate_core::policy::Policy;
 use callgate_core::template::{Template, Variable};
 use callgate_core::{
     Arch, Endian, Insn, LongProgram, MAX_INSNS, Meaning, Program, Proved, Verdict, Word,
 };
 use rustc_hash::FxHashSet;
-
-/// Compiles a policy to a proved program.
-///
-/// # Errors
-/// If the diagram exceeds its budget, or the program the kernel's limit; and, because of a defect, if a check of the
-/// program fails.
-pub fn compile(policy: &Policy, options: &Options) -> Result<Compiled, CompileError> {
-    compile_observed(policy, options, &mut |_| ())
-}
-
-/// As [`compile`]; `observe` is called at the end of each phase. A phase is repeated if the quick plan needs the diagram after
-/// all.
-///
-/// # Errors
-/// As [`compile`].
-pub fn compile_observed(
-    policy: &Policy,
-    options: &Options,
-    observe: &mut dyn FnMut(Phase),
-) -> Result<Compiled, CompileError> {
-    if let Some(compiled) = compile_by_cases(policy, options, observe) {
-        return Ok(compiled);
-    }
-    let mut parts = Parts::default();
-    let meaning = Meaning::of_policy_observed(policy, options.budget, &mut |one| parts.add(one));
-    let compiled = meaning.map_err(CompileError::from).and_then(|mut meaning| {
-        let arches: Vec<Arch> = policy.arches().collect();
-        let plain = || plain_program(policy).ok().map(Program::into_insns);
-        generate(&mut meaning, &arches, options, &plain, observe)
-    });
-    compiled.map_err(|error| parts.named(error))
-}
 
 /// Compiles a program anew from its meaning, proved equal. The syscalls of `arches` have weights.
 ///
@@ -86,8 +50,8 @@ pub(crate) fn generate(
     plain: &dyn Fn() -> Option<Vec<Insn>>,
     observe: &mut dyn FnMut(Phase),
 ) -> Result<Compiled, CompileError> {
-    let syscalls = options.weights.resolve(meaning.store(), meaning.func(), arches);
-    let (program, stats) = generate_with(meaning, &syscalls, options, plain, observe, &AsProgram)?;
+    let workload = Workload::of(meaning, arches, options);
+    let (program, stats) = generate_with(meaning, &workload, options, plain, observe, &AsProgram)?;
     Ok(Compiled { program, stats })
 }
 
@@ -102,11 +66,29 @@ pub(super) fn generate_template(
     // The mean of executed instructions depends on the values.
     let expected_insns = options.expected_insns && variables.is_empty();
     let options = &Options { expected_insns, ..options.clone() };
-    let syscalls = options.weights.resolve(meaning.store(), meaning.func(), arches);
+    let workload = Workload::of(meaning, arches, options);
     let form = AsTemplate(variables);
-    let (template, stats) = generate_with(meaning, &syscalls, options, &|| None, observe, &form)?;
-    let uncached = if variables.is_empty() { Vec::new() } else { uncached(meaning, &syscalls) };
+    let (template, stats) = generate_with(meaning, &workload, options, &|| None, observe, &form)?;
+    let uncached = match variables {
+        [] => Vec::new(),
+        _ => uncached(meaning, &workload.syscalls),
+    };
     Ok(CompiledTemplate { template, uncached, stats })
+}
+
+/// The syscalls of a filter, and how the expected cost is distributed over them.
+struct Workload {
+    syscalls: Vec<WeightedSyscall>,
+    distribution: Distribution,
+}
+
+impl Workload {
+    fn of(meaning: &Meaning, arches: &[Arch], options: &Options) -> Workload {
+        Workload {
+            syscalls: options.weights.resolve(meaning.store(), meaning.func(), arches),
+            distribution: options.weights.distribution(options.model, arches),
+        }
+    }
 }
 
 /// The form in which a program is proved.
@@ -171,15 +153,16 @@ impl Form for AsTemplate<'_> {
 /// As [`generate`], in this form.
 fn generate_with<F: Form>(
     meaning: &mut Meaning,
-    syscalls: &[WeightedSyscall],
+    workload: &Workload,
     options: &Options,
     plain: &dyn Fn() -> Option<Vec<Insn>>,
     observe: &mut dyn FnMut(Phase),
     form: &F,
 ) -> Result<(Proved<F::Made>, Stats), CompileError> {
-    let mut made = generated(meaning, syscalls, options, options.aim);
+    let syscalls = &workload.syscalls[..];
+    let mut made = generated(meaning, workload, options, options.aim);
     if options.aim == Aim::Size {
-        made = made.map(|made| shorter_if_long(made, meaning, syscalls, options));
+        made = made.map(|made| shorter_if_long(made, meaning, workload, options));
     }
     let mut other = None;
     if is_unusable(&made) {
@@ -189,7 +172,7 @@ fn generate_with<F: Form>(
         }
         if other.is_none() && options.aim != Aim::Size && made.is_ok() {
             // A slower program, or a longer compilation, is better than none.
-            made = generated(meaning, syscalls, options, Aim::Size);
+            made = generated(meaning, workload, options, Aim::Size);
         }
         if other.is_none() && is_unusable(&made) {
             other = proved(meaning, plain(), syscalls, options, form)?;
@@ -205,15 +188,14 @@ fn generate_with<F: Form>(
     };
     observe(Phase::Proved);
     let program = F::program(&proved);
-    let expected_insns = match options.expected_insns {
-        true => {
-            expected_insns(meaning.store(), meaning.func(), program, syscalls, meaning.endian())
-        }
-        false => None,
+    let executed = match options.expected_insns {
+        true => Executed::of(meaning, program, syscalls),
+        false => Executed::default(),
     };
     let stats = Stats {
         insns: program.len(),
-        expected_insns,
+        expected_insns: executed.expected,
+        filtered_insns: executed.filtered,
         constant_allow: syscalls.iter().filter(|syscall| syscall.is_always_allowed()).count(),
         nodes: meaning.store().len().max(nodes),
     };
@@ -299,17 +281,12 @@ fn proved<F: Form>(
 const LONG: usize = 1024;
 
 /// Made for size, or for speed, if that is shorter: in large trees, the search for the shortest one is not complete.
-fn shorter_if_long(
-    made: Made,
-    meaning: &Meaning,
-    syscalls: &[WeightedSyscall],
-    options: &Options,
-) -> Made {
+fn shorter_if_long(made: Made, meaning: &Meaning, workload: &Workload, options: &Options) -> Made {
     let len = made.program.insns.len();
     if len < LONG || made.effort == Effort::Least {
         return made;
     }
-    match generated(meaning, syscalls, options, Aim::Speed) {
+    match generated(meaning, workload, options, Aim::Speed) {
         Ok(other) if other.program.insns.len() < len => other,
         _ => made,
     }
@@ -318,7 +295,7 @@ fn shorter_if_long(
 /// Generates instructions for a meaning.
 fn generated(
     meaning: &Meaning,
-    syscalls: &[WeightedSyscall],
+    workload: &Workload,
     options: &Options,
     aim: Aim,
 ) -> Result<Made, DiagramError> {
@@ -329,8 +306,8 @@ fn generated(
         let program = callgate_codegen::generate(
             &mut store,
             func,
-            syscalls,
-            options.model,
+            &workload.syscalls,
+            workload.distribution,
             aim,
             options.instructions,
             meaning.endian(),
@@ -365,10 +342,11 @@ fn always_allowed(syscalls: &[WeightedSyscall]) -> Vec<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::compile;
     use super::*;
     use callgate_codegen::Weights;
     use callgate_core::diagram::Budget;
-    use callgate_core::policy::{Cmp, Condition, Field, Rule, Section, Test};
+    use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
     use callgate_core::{Op, SeccompData, SyscallSet};
 
     const TOKEN: u32 = Arch::X86_64.token();
@@ -446,7 +424,8 @@ mod tests {
         let without = Options { expected_insns: false, ..Options::default() };
         let without = compile(&policy(), &without).unwrap();
         assert!(with.stats.expected_insns.is_some_and(|mean| mean > 1.0));
-        assert_eq!(without.stats, Stats { expected_insns: None, ..with.stats });
+        let unknown = Stats { expected_insns: None, filtered_insns: None, ..with.stats };
+        assert_eq!(without.stats, unknown);
         assert_eq!(without.program, with.program);
     }
 

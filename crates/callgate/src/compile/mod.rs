@@ -23,6 +23,7 @@
 //! ```
 
 mod by_cases;
+mod candidates;
 mod diagram;
 mod error;
 mod execution;
@@ -34,14 +35,15 @@ mod template;
 mod too_complex;
 mod too_long;
 
+pub use candidates::{compile, compile_observed};
 pub(crate) use diagram::Parts;
 pub use diagram::diagram;
 pub use error::CompileError;
 pub use execution::{Execution, InsnShare, SyscallCost};
-pub(crate) use expected::executed;
 pub use expected::{Basis, expected_insns, filtered_insns};
+pub(crate) use expected::{Executed, mean};
 pub(crate) use generate::generate;
-pub use generate::{compile, compile_observed, recompile, recompile_observed};
+pub use generate::{recompile, recompile_observed};
 pub use options::{Compiled, CompiledTemplate, Options, Phase, Stats};
 pub use requests::{RequestError, RequestOptions, compile_requests};
 pub use template::{compile_template, compile_template_observed};

@@ -10,7 +10,7 @@ use callgate_core::{Arch, Proved};
 /// Options of a compilation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The cost model of the kernel.
+    /// The cost model of the kernel; it matters without weights.
     pub model: Model,
     /// The primary objective: speed, size, or the time of the compilation.
     pub aim: Aim,
@@ -20,7 +20,7 @@ pub struct Options {
     pub weights: Weights,
     /// The budget of the diagram.
     pub budget: Budget,
-    /// Whether [`Stats::expected_insns`] is computed; true by default. For filters that allow most syscalls, it takes up
+    /// Whether [`Stats::expected_insns`] and [`Stats::filtered_insns`] are computed; true by default. For filters that allow most syscalls, it takes up
     /// to a third of the time.
     pub expected_insns: bool,
 }
@@ -92,6 +92,8 @@ pub struct Stats {
     /// `None` without [`Options::expected_insns`], for a program with variables, and if it was proved by cases and the
     /// diagram, which the mean needs, exceeds its budget.
     pub expected_insns: Option<f64>,
+    /// The same for permitted syscalls for which every kernel runs the filter, see [`filtered_insns`](super::filtered_insns).
+    pub filtered_insns: Option<f64>,
     /// The number of known syscalls that are constant allow.
     pub constant_allow: usize,
     /// The number of nodes of the diagram; 0 if the program was made and [proved by cases](callgate_core::Cases).

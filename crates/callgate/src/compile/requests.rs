@@ -4,7 +4,7 @@
 //! there are no recordings of them, so all opcodes that are not always denied count as equally frequent.
 
 use callgate_codegen::{
-    Aim, Effort, Instructions, Model, Permission, Program as Unproved, WeightedSyscall,
+    Aim, Distribution, Effort, Instructions, Permission, Program as Unproved, WeightedSyscall,
 };
 use callgate_core::diagram::{Budget, DiagramError, Func, Store};
 use callgate_core::io_uring::{IoUringRequest, Member, OPCODES};
@@ -78,7 +78,7 @@ fn generated(
             &mut store,
             func,
             &opcodes,
-            Model::Uncached,
+            Distribution::ByWeight,
             aim,
             options.instructions,
             meaning.endian(),

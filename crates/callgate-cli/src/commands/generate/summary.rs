@@ -172,6 +172,7 @@ impl Summary {
             ("form", format.name().into()),
             ("runtime", draft.options().runtime.name().into()),
             ("insns", self.stats.insns.into()),
+            ("filtered_insns", self.stats.filtered_insns.into()),
             ("expected_insns", self.stats.expected_insns.into()),
             ("constant_allow", self.stats.constant_allow.into()),
             ("arches", Json::array(denied)),

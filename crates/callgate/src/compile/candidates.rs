@@ -1,0 +1,172 @@
+//! From a policy to a proved program: the candidates, from cheap to dear, and the best one.
+//!
+//! - *By cases*: the program tests the clauses of the rules in their order. It is found and proved in no time, and is at most as long
+//!   as the clauses together. With [`Aim::Quick`], it is the only candidate.
+//! - *Searched*: the program is found in the MTBDD, which knows nothing of the rules but their meaning. It executes less, and is
+//!   shorter for most policies. Where masks overlap, or many rules compare several arguments, it may be many times longer, and
+//!   the MTBDD may exceed its budget.
+//! - The direct translation of the rules is for policies of which nothing else fits.
+
+use callgate_codegen::{Aim, expected_shares};
+use callgate_core::diagram::Budget;
+use callgate_core::policy::{Policy, Section, Test};
+use callgate_core::{Arch, Endian, Meaning, Op, Program, Word};
+use rustc_hash::FxHashSet;
+
+use super::by_cases::by_cases;
+use super::diagram::Parts;
+use super::error::CompileError;
+use super::expected::mean;
+use super::generate::generate;
+use super::options::{Compiled, Options, Phase};
+use crate::plain_program::plain_program;
+
+/// Compiles a policy to a proved program.
+///
+/// # Errors
+/// If the diagram exceeds its budget, or the program the kernel's limit; and, because of a defect, if a check of the
+/// program fails.
+pub fn compile(policy: &Policy, options: &Options) -> Result<Compiled, CompileError> {
+    compile_observed(policy, options, &mut |_| ())
+}
+
+/// As [`compile`]; `observe` is called at the end of each phase. Each candidate has the same phases.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_observed(
+    policy: &Policy,
+    options: &Options,
+    observe: &mut dyn FnMut(Phase),
+) -> Result<Compiled, CompileError> {
+    if options.aim == Aim::Quick {
+        if let Some(found) = by_cases(policy, options, observe) {
+            let meaning = || Meaning::of_policy(policy, options.budget).ok();
+            let meaning = options.expected_insns.then(meaning).flatten();
+            return Ok(found.compiled(policy, meaning.as_ref(), options));
+        }
+        return Ok(searched(policy, options, observe)?.1);
+    }
+    let budget = first_budget(policy, options.budget);
+    let found = searched(policy, &Options { budget, ..options.clone() }, observe);
+    if found.as_ref().is_err_and(CompileError::is_defect) {
+        return Ok(found?.1);
+    }
+    if found.as_ref().is_ok_and(|(_, searched)| !may_be_shorter(policy, &searched.program)) {
+        return Ok(found?.1);
+    }
+    match (found, by_cases(policy, options, observe)) {
+        (Ok((meaning, searched)), Some(by_cases)) => {
+            let by_cases = by_cases.compiled(policy, Some(&meaning), options);
+            Ok(better(&meaning, policy, options, [searched, by_cases]))
+        }
+        (Ok((_, searched)), None) => Ok(searched),
+        (Err(_), Some(by_cases)) => Ok(by_cases.compiled(policy, None, options)),
+        (Err(_), None) if budget != options.budget => Ok(searched(policy, options, observe)?.1),
+        (Err(error), None) => Err(error),
+    }
+}
+
+/// From this number of comparisons on, the search has a smaller budget at first.
+const MANY: usize = 16;
+
+/// The budget of a search that may be in vain: it takes at most half a second.
+const FIRST: Budget = Budget { nodes: 300_000, steps: 2_000_000 };
+
+/// The budget of the first search.
+fn first_budget(policy: &Policy, Budget { nodes, steps }: Budget) -> Budget {
+    if policy.sections().iter().all(|section| count_tests(section) < MANY) {
+        return Budget { nodes, steps };
+    }
+    Budget { nodes: nodes.min(FIRST.nodes), steps: steps.min(FIRST.steps) }
+}
+
+/// The number of comparisons of a section.
+pub(super) fn count_tests(section: &Section) -> usize {
+    let mut count = 0;
+    section.rules.iter().for_each(|rule| rule.when.for_each_test(&mut |_| count += 1));
+    count
+}
+
+/// Whether a program by cases may be shorter than this one, which has more instructions for arguments than the rules have different
+/// comparisons of words, with a load and a jump for each word.
+fn may_be_shorter(policy: &Policy, program: &Program) -> bool {
+    let mut tests: FxHashSet<Test> = FxHashSet::default();
+    for rule in policy.sections().iter().flat_map(|section| &section.rules) {
+        rule.when.for_each_test(&mut |test| {
+            tests.insert(*test);
+        });
+    }
+    let words_of = |test: &Test| [Some(test.field.low_word()), test.field.high_word()];
+    let compared = tests.iter().flat_map(words_of).flatten();
+    let words: FxHashSet<Word> = compared.clone().collect();
+    for_arguments(program, policy.endian()) > compared.count() + 2 * words.len()
+}
+
+/// The number of instructions that load or test arguments.
+fn for_arguments(program: &Program, endian: Endian) -> usize {
+    let insns = program.insns();
+    // Where A may hold a part of an argument. Jumps are forwards.
+    let mut holds = vec![false; insns.len()];
+    let mut count = 0;
+    for (at, insn) in insns.iter().enumerate() {
+        let is_argument = match insn.op {
+            Op::LdWordAbs => {
+                Word::from_offset(insn.k, endian).is_some_and(|word| word.argument().is_some())
+            }
+            _ => holds.get(at).copied().unwrap_or(false),
+        };
+        let next = match insn.op {
+            Op::RetK | Op::RetA => continue,
+            Op::Ja => [insn.k as usize; 2],
+            _ => [usize::from(insn.jt), usize::from(insn.jf)],
+        };
+        count += usize::from(is_argument);
+        for target in next.map(|skipped| at + 1 + skipped) {
+            if let Some(holds) = holds.get_mut(target) {
+                *holds |= is_argument;
+            }
+        }
+    }
+    count
+}
+
+/// The program that a search finds in the MTBDD of a policy.
+fn searched(
+    policy: &Policy,
+    options: &Options,
+    observe: &mut dyn FnMut(Phase),
+) -> Result<(Meaning, Compiled), CompileError> {
+    let mut parts = Parts::default();
+    let meaning = Meaning::of_policy_observed(policy, options.budget, &mut |one| parts.add(one));
+    let compiled = meaning.map_err(CompileError::from).and_then(|mut meaning| {
+        let arches: Vec<Arch> = policy.arches().collect();
+        let plain = || plain_program(policy).ok().map(Program::into_insns);
+        let compiled = generate(&mut meaning, &arches, options, &plain, observe)?;
+        Ok((meaning, compiled))
+    });
+    compiled.map_err(|error| parts.named(error))
+}
+
+/// A longer program than this many times the other one is not worth what it executes less: code fills caches.
+const MAX_GROWTH: usize = 2;
+
+/// The better one of two programs with this meaning under the aim of the options; the first one if both are equally good.
+fn better(
+    meaning: &Meaning,
+    policy: &Policy,
+    options: &Options,
+    [first, second]: [Compiled; 2],
+) -> Compiled {
+    let arches: Vec<Arch> = policy.arches().collect();
+    let syscalls = options.weights.resolve(meaning.store(), meaning.func(), &arches);
+    let shares = expected_shares(&syscalls, options.weights.distribution(options.model, &arches));
+    let [of_first, of_second] = [&first, &second].map(|compiled| {
+        let weighted = syscalls.iter().zip(shares.iter().copied());
+        let (store, func, endian) = (meaning.store(), meaning.func(), meaning.endian());
+        let executed = mean(store, func, &compiled.program, weighted, endian).unwrap_or(0.0);
+        executed + options.aim.size_price() * compiled.program.len() as f64
+    });
+    let is_overgrown = first.program.len() > MAX_GROWTH * second.program.len();
+    if of_second < of_first || is_overgrown { second } else { first }
+}
