@@ -27,11 +27,11 @@ type Program struct {
 	Endian string `json:"endian"`
 	// Flags is the flags with which the source wants to be installed, such as SECCOMP_FILTER_FLAG_LOG.
 	Flags []string `json:"flags"`
-	// FilteredInstructions is the mean number of instructions that a permitted syscall executes for which every kernel runs the
-	// filter; nil if there is none.
+	// FilteredInstructions is the mean number of instructions executed by permitted syscalls for which every kernel runs the
+	// filter; nil if there are none, or if the diagram is too large to tell.
 	FilteredInstructions *float64 `json:"filtered_insns"`
 	// ExpectedInstructions is the mean number of instructions that a syscall executes before Linux 5.11; nil if no syscall is
-	// permitted.
+	// permitted, or if the diagram is too large to tell.
 	ExpectedInstructions *float64 `json:"expected_insns"`
 	// ConstantAllow is the number of syscalls that the kernel allows without running the filter (Linux 5.11 and later).
 	ConstantAllow int `json:"constant_allow"`

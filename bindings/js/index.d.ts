@@ -78,9 +78,9 @@ export interface Program extends Warned {
   endian: "little" | "big";
   flags: string[];
   insns: number;
-  /** The mean of permitted syscalls for which every kernel runs the filter. */
+  /** The mean number of instructions executed by permitted syscalls for which every kernel runs the filter. */
   filtered_insns: number | null;
-  /** The mean of all syscalls, which counts before Linux 5.11. */
+  /** The mean of all syscalls, which matters before Linux 5.11. */
   expected_insns: number | null;
   constant_allow: number;
   proved: boolean;

@@ -309,12 +309,14 @@ impl Figures {
     ) -> Figures {
         let unknown = match has_variables {
             true => "unknown: it depends on the variables",
+            false if stats.nodes == 0 => {
+                "unknown: nothing is permitted, or the rules are too complex for a diagram"
+            }
             false => "unknown: no known syscall is permitted",
         };
         let mut figures = Figures::about(sources, arches);
         figures.add("insns", stats.insns, "instructions", stats.insns.to_string());
-        let mean =
-            |mean: Option<f64>| (mean, mean.map(|mean| format!("{mean:.2}")).unwrap_or_default());
+        let mean = |mean: Option<f64>| mean.map(|mean| (mean, format!("{mean:.2}")));
         figures.add_executed([mean(stats.filtered_insns), mean(stats.expected_insns)], unknown);
         let calls = format!("{} syscalls", stats.constant_allow);
         figures.add("constant_allow", stats.constant_allow, "constant allow", calls);
@@ -346,18 +348,17 @@ impl Figures {
 
     /// Adds the mean numbers of executed instructions as value and text: where every kernel runs the filter, and of all syscalls.
     /// `unknown` is for programs without either.
-    pub(crate) fn add_executed(&mut self, means: [(Option<f64>, String); 2], unknown: &str) {
-        let [(filtered, of_filtered), (expected, of_all)] = means;
-        self.json.push(("filtered_insns", filtered.into()));
-        self.json.push(("expected_insns", expected.into()));
-        let filtered = filtered.map(|_| {
-            format!("{of_filtered} instructions per permitted syscall that runs the filter")
+    pub(crate) fn add_executed(&mut self, means: [Option<(f64, String)>; 2], unknown: &str) {
+        let [filtered, all] = means;
+        self.json.push(("filtered_insns", filtered.as_ref().map(|(mean, _)| *mean).into()));
+        self.json.push(("expected_insns", all.as_ref().map(|(mean, _)| *mean).into()));
+        let unit = if filtered.is_some() { "" } else { " instructions" };
+        let filtered = filtered.map(|(_, text)| {
+            format!("{text} instructions per permitted syscall that runs the filter")
         });
-        let expected = expected.map(|_| match filtered {
-            Some(_) => format!("{of_all} per syscall before Linux 5.11 (weighted mean)"),
-            None => format!("{of_all} instructions per syscall before Linux 5.11 (weighted mean)"),
-        });
-        let lines: Vec<String> = [filtered, expected].into_iter().flatten().collect();
+        let all = all
+            .map(|(_, text)| format!("{text}{unit} per syscall before Linux 5.11 (weighted mean)"));
+        let lines: Vec<String> = [filtered, all].into_iter().flatten().collect();
         let lines = if lines.is_empty() { vec![unknown.to_owned()] } else { lines };
         let labels = ["executed"].into_iter().chain(std::iter::repeat(""));
         self.text.extend(labels.zip(lines));

@@ -8,8 +8,8 @@
 //!            └─ word: masks for argument words
 //! ```
 //!
-//! With the aim [`Aim::Quick`], [`generate_by_cases`] makes code from the [clauses](callgate_core::Cases) of a policy, without
-//! MTBDD; dispatch, trees and layout are the same, but short filters have a plan of their own.
+//! [`generate_by_cases`] makes code from the [clauses](callgate_core::Cases) of a policy, without MTBDD; dispatch, trees and layout
+//! are the same.
 //!
 //! The result is not trusted: [`Meaning::prove`](callgate_core::Meaning::prove) executes it symbolically and
 //! compares, or [`Cases::proves`](callgate_core::Cases::proves) follows its paths.
@@ -29,7 +29,7 @@
 //! - *For kernels without it* ([`Model::Uncached`]), all always-allowed syscalls of the first architecture have the same weight
 //!   ([`Weights::uniform`]). Programs under the filter use these syscalls. Which of them are frequent differs between workloads by
 //!   orders of magnitude, so a wrong guess would cost more than none. Syscalls that are not always allowed have a hundredth together.
-//! - *The syscalls of further architectures (x86 and x32 on x86-64) have 7 % of the total weight together*: they exist for
+//! - *The syscalls of further architectures (x86 and x32 on x86-64) have at most 7 % of the total weight together*: they exist for
 //!   compatibility.
 //! - *With counts, always-allowed syscalls that are missing in the recording have 2 % together*: programs hardly make them.
 #![forbid(unsafe_code)]

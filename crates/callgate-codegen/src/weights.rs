@@ -12,8 +12,7 @@ use callgate_core::{Arch, Verdict, Word, X32_SYSCALL_BIT};
 /// The maximum number of intervals of numbers that are found in advance.
 const MAX_INTERVALS: usize = 4096;
 
-/// How often syscalls occur, relative to each other. Without counts, all always-allowed syscalls of the first architecture have
-/// the same weight.
+/// How often syscalls occur, relative to each other, or nothing: see [`Weights::distribution`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Weights(Option<Counts>);
 
@@ -100,8 +99,8 @@ impl Permission {
 }
 
 impl Weights {
-    /// The prior: all always-allowed syscalls of the filter's first architecture have the same weight. See the
-    /// [crate](super) for the reasons.
+    /// No counts: the [prior](super). All always-allowed syscalls of the filter's first architecture have the same weight where
+    /// means are taken, and for kernels without a cache.
     pub fn uniform() -> Weights {
         Weights(None)
     }
@@ -278,11 +277,11 @@ impl Weights {
     }
 }
 
-/// The prior for kernels with a verdict cache: the shares of the always-allowed syscalls of the first architecture together, of
-/// those for which the filter runs, and of those that are denied. The [crate](super) has the reasons.
+/// The prior for kernels with a verdict cache: the share that the syscalls of each [`Permission`] of the first architecture have
+/// together, in its order. The [crate](super) has the reasons.
 pub const BY_PERMISSION: [f64; 3] = [0.45, 0.45, 0.10];
 
-/// The share of the syscalls of other architectures together, relative to that of the first one; and by weights, of the
+/// The share of the syscalls of other architectures together, if there are some of each kind, relative to that of the first one; and by weights, of the
 /// always-allowed syscalls of architectures without any weight, relative to that of all syscalls with a weight.
 const OTHER_ARCHES: f64 = 0.07;
 

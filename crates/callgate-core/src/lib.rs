@@ -58,7 +58,7 @@ pub mod template;
 mod verdict;
 
 pub use arch::{Arch, X32_SYSCALL_BIT};
-pub use cases::{Cases, Clause, Literal, NumberInterval, SectionCases, WordTest};
+pub use cases::{Cases, Clause, Literal, NumberInterval, SectionCases, WordTest, excludes};
 pub use input::{
     Endian, FilterInput, Layout, PACKET_BYTES, PacketHead, Place, SECCOMP_DATA_SIZE, SeccompData,
     Word, io_uring,

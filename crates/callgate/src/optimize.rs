@@ -2,14 +2,15 @@
 //!
 //! The program is compiled anew from its meaning, and the result is compared with it by the aim of the options: by the expected
 //! cost, which is what the [code generator](callgate_codegen) minimizes, including a small price of each instruction; or by the
-//! size. The result replaces the program only if it is better, and, except for size, if syscalls for which the filter runs do not
-//! execute more. A program of which the kernel can cache more syscalls is better in any case. If the
+//! size. The result replaces the program only if it is better. Except for size, and unless there are weights, it is not if permitted
+//! syscalls for which the filter runs execute more on average. A program of which the kernel can cache more syscalls is better in
+//! any case. If the
 //! diagram exceeds its budget, the program is returned unchanged, with the reason. A program that is too long for the
 //! kernel ([`LongProgram`]), or contains instructions that the options exclude, is replaced by any that is not.
 
 use crate::compile::{self, CompileError, Compiled, Executed, Options, Phase, Stats, mean};
 use callgate_bpf::SyscallTable;
-use callgate_codegen::{Aim, Model, expected_shares};
+use callgate_codegen::{Aim, Distribution, Model, expected_shares};
 use callgate_core::{Arch, Emulator, Endian, LongProgram, Meaning, Program, Proved};
 
 /// The result of an optimization.
@@ -63,6 +64,9 @@ impl std::fmt::Display for Unchanged {
                     "the compiled program is not better under these options: {} instructions",
                     other.insns
                 )?;
+                if let Some(mean) = other.filtered_insns {
+                    write!(f, ", {mean:.2} executed where the filter runs")?;
+                }
                 match other.expected_insns {
                     Some(mean) => write!(f, ", {mean:.2} executed per syscall"),
                     None => Ok(()),
@@ -153,7 +157,8 @@ pub fn optimize_observed(
         }
     };
     let (before, after) = (figures(program), figures(&other));
-    let shares = expected_shares(&syscalls, options.weights.distribution(options.model, arches));
+    let distribution = options.weights.distribution(options.model, arches);
+    let shares = expected_shares(&syscalls, distribution);
     let executed = |program: &LongProgram| {
         let weighted = syscalls.iter().zip(shares.iter().copied());
         mean(meaning.store(), meaning.func(), program, weighted, endian).unwrap_or(0.0)
@@ -164,8 +169,8 @@ pub fn optimize_observed(
     // For each syscall that becomes constant allow, a kernel with a cache no longer runs the filter.
     let has_more_cached =
         options.model == Model::Cached && after.constant_allow > before.constant_allow;
-    let is_slower =
-        is_less(before.filtered_insns.unwrap_or(0.0), after.filtered_insns.unwrap_or(0.0));
+    let [ran, runs] = [&before, &after].map(|figures| figures.filtered_insns.unwrap_or(0.0));
+    let is_slower = distribution != Distribution::ByWeight && is_less(ran, runs);
     let is_better = match options.aim {
         Aim::Speed | Aim::Quick => {
             let price = |len: usize| options.aim.size_price() * len as f64;

@@ -121,6 +121,39 @@ fn equal_conditions_are_shared() {
     assert_eq!(program(vec![rule(10, 5), rule(10, 6), rule(10, 9)]), one + 2, "two more values");
 }
 
+/// Masks that overlap make the diagram grow: the program that tests rule after rule is the safety net, whatever the aim.
+#[test]
+fn overlapping_masks_take_no_more_code_than_the_rules() {
+    let mut rng = Rng::new(3);
+    for (rules, bits, width, arguments, limit) in
+        [(12, 3, 32, 1, 50), (32, 3, 32, 1, 115), (64, 2, 64, 1, 265), (24, 2, 32, 2, 165)]
+    {
+        let mut mask = || {
+            let mut mask = 0u64;
+            while mask.count_ones() < bits {
+                mask |= 1 << rng.below(width);
+            }
+            mask
+        };
+        let rules = (0..rules).map(|_| {
+            let tests = (2..2 + arguments).map(|argument| {
+                let mask = mask();
+                Condition::test(Test::masked_eq(Field::arg(argument).unwrap(), mask, mask))
+            });
+            let when = Condition::all(tests.collect::<Vec<_>>());
+            Rule { syscalls: SyscallSet::one(9), when, verdict: Verdict::ALLOW }
+        });
+        let section = Section::new(Arch::X86_64, rules.collect(), Verdict::errno(1));
+        let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
+        for aim in Aim::ALL {
+            let options = Options { aim: *aim, ..Options::default() };
+            let compiled = compile(&policy, &options).unwrap();
+            let len = compiled.program.len();
+            assert!(len <= limit, "{bits} of {width}: {len}, not {limit}");
+        }
+    }
+}
+
 /// Short filters without conditions have a plan of their own. With the same weights as counts, they have the usual one.
 #[test]
 fn short_filters_are_as_good_as_others() {

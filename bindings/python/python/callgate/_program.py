@@ -45,11 +45,11 @@ class Program(AsSource):
     flags: Tuple[str, ...]
     """The flags with which the source wants to be installed, such as SECCOMP_FILTER_FLAG_LOG."""
     filtered_insns: Optional[float]
-    """The mean number of instructions that a permitted syscall executes for which every kernel runs the filter; None if there
-    is none, or if the program has variables."""
+    """The mean number of instructions executed by permitted syscalls for which every kernel runs the filter; None if there are
+    none, if the diagram is too large to tell, or if the program has variables."""
     expected_insns: Optional[float]
-    """The mean number of instructions that a syscall executes before Linux 5.11; None if no syscall is permitted, or if the
-    program has variables."""
+    """The mean number of instructions that a syscall executes before Linux 5.11; None if no syscall is permitted, if
+    the diagram is too large to tell, or if the program has variables."""
     constant_allow: int
     """The number of syscalls that the kernel allows without running the filter (Linux 5.11 and later)."""
     nodes: Optional[int]

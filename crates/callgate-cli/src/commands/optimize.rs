@@ -112,7 +112,7 @@ fn figures(optimized: &Optimized, stopwatch: &Stopwatch, filter: &SourceFilter) 
         (before.filtered_insns, after.filtered_insns),
         (before.expected_insns, after.expected_insns),
     ];
-    let means = means.map(|(before, after)| (after, change(mean(before), mean(after))));
+    let means = means.map(|(before, after)| Some((after?, change(mean(before), mean(after)))));
     figures.add_executed(means, "unknown");
     let calls = format!("{cached} syscalls");
     figures.add("constant_allow", after.constant_allow, "constant allow", calls);

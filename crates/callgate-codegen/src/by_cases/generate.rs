@@ -18,12 +18,14 @@ use crate::{Instructions, Result};
 pub enum Repeated {
     /// Each test is made once. Each combination of results may need code of its own.
     No,
-    /// Each clause is tested as if nothing were known: the code is at most as long as all clauses together.
+    /// Each clause is tested as if nothing were known, except by those before it that exclude it: the code is about as long as
+    /// all clauses together.
     Yes,
 }
 
-/// A program for cases; `None` if they need too much code. The program may be longer than the kernel accepts. Of the aim, only
-/// the search for numbers and values depends: the clauses are tested in the same order.
+/// A program for cases; `None` if they need too much code. The program may be longer than the kernel accepts. The aim decides only
+/// the search trees and the layout; clauses are always tested in order. With [`Aim::Quick`] and without weights, short filters
+/// have a plan of their own, which weighs always-allowed syscalls only.
 pub fn generate_by_cases(
     cases: &Cases,
     weights: &Weights,

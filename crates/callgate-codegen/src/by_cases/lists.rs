@@ -1,6 +1,6 @@
 //! Lists of clauses, and their code.
 
-use callgate_core::{Cases, Clause, Literal, Op, Verdict, Word, WordTest};
+use callgate_core::{Cases, Clause, Literal, Op, Verdict, Word, WordTest, excludes};
 use rustc_hash::FxHashMap as HashMap;
 
 use super::generate::Repeated;
@@ -186,10 +186,11 @@ impl<'c> Lists<'c> {
                 let is_of_word = |literal: &&Literal| literal.test.word == word;
                 let test = self.literals.of(list.first()?).find(is_of_word)?.test;
                 let held = self.keeps(test).then_some(word);
+                let informed = self.informed(list);
                 let side = |holds| {
-                    let remains = |(at, clause): (usize, &Remaining)| match self.repeated {
-                        Repeated::Yes if at > 0 => Some(*clause),
-                        _ => self.given(clause, test, holds),
+                    let remains = |(at, clause): (usize, &Remaining)| match at < informed {
+                        true => self.given(clause, test, holds),
+                        false => Some(*clause),
                     };
                     let remaining = list.iter().enumerate().filter_map(remains);
                     self.target(remaining.collect(), held)
@@ -219,8 +220,17 @@ impl<'c> Lists<'c> {
         literals.min_by_key(priority).map(|literal| literal.test.word)
     }
 
-    /// Whether the values of a word are searched for: there are several tests of it, all of the whole word.
+    /// Whether the values of a word are searched for: there are several tests of it, all of the whole word. Where tests are
+    /// repeated, they compare it with single values, and are in all clauses, so that no clause is needed twice.
     fn has_values(&self, list: &[Remaining], word: Word) -> bool {
+        let is_value = |literal: &Literal| {
+            literal.test.word == word && literal.holds && !literal.test.is_order
+        };
+        let has_value = |clause| self.literals.of(clause).any(is_value);
+        let tested = list.get(..list.len().saturating_sub(1)).unwrap_or_default();
+        if self.repeated == Repeated::Yes && !tested.iter().all(has_value) {
+            return false;
+        }
         let literals = list.iter().flat_map(|clause| self.literals.of(clause));
         let mut of_word = literals.filter(|literal| literal.test.word == word);
         let Some(first) = of_word.next() else { return false };
@@ -308,18 +318,22 @@ impl<'c> Lists<'c> {
         })
     }
 
-    /// What remains of a clause if a test has this result; `None` if the clause cannot hold.
+    /// What remains of a clause if a test has this result; `None` if the clause cannot hold. The proof draws the same conclusions.
     fn given(&self, clause: &Remaining, test: WordTest, holds: bool) -> Option<Remaining> {
-        let is_value = holds && !test.is_order && test.mask == u32::MAX;
-        let result = |literal: &Literal| match () {
-            () if literal.test == test => Some(holds == literal.holds),
-            () if is_value && literal.test.word == test.word => {
-                Some(literal.is_true_for(test.value))
-            }
-            () => None,
+        let fact = Literal { test, holds };
+        let is_possible =
+            self.literals.of(clause).all(|literal| fact.decides(*literal) != Some(false));
+        is_possible.then(|| self.literals.with(clause, |literal| fact.decides(*literal).is_none()))
+    }
+
+    /// Of how many clauses, the first ones, a result is used.
+    fn informed(&self, list: &[Remaining]) -> usize {
+        let Some(first) = list.first().filter(|_| self.repeated == Repeated::Yes) else {
+            return list.len();
         };
-        let is_possible = self.literals.of(clause).all(|literal| result(literal) != Some(false));
-        is_possible.then(|| self.literals.with(clause, |literal| result(literal).is_none()))
+        let literals = |clause| self.literals.of(clause).copied().collect::<Vec<Literal>>();
+        let first = literals(first);
+        1 + list.iter().skip(1).take_while(|other| excludes(&first, &literals(other))).count()
     }
 }
 

@@ -9,12 +9,12 @@ use crate::{Emulator, Endian, Insn, Op, Program, Source, Verdict, Word};
 
 use super::clause_table::ClauseTable;
 use super::knowledge::{Knowledge, Mark};
-use super::word_comparison::{Literal, Simplified, WordTest};
+use super::word_comparison::{Literal, Simplified, WordTest, excludes};
 use super::{Cases, NumberInterval};
 use crate::proved::Proved;
 use crate::spec::{FilterSpec, Spec};
 
-/// The maximum number of steps of a proof: executed instructions, intervals at returns, evaluated clauses and literals, and
+/// The maximum number of steps of a proof, without those of [`Suffixes`]: executed instructions, intervals at returns, evaluated clauses and literals, and
 /// comparisons with what is excluded.
 const MAX_STEPS: u32 = 400_000;
 
@@ -47,20 +47,7 @@ impl Cases {
     /// Whether the program is proved to compute the function of the policy. `false` says nothing about the program: it may
     /// contain instructions that this proof does not know, or need too many cases.
     pub fn proves(&self, program: &Program) -> bool {
-        let mut paths = Paths {
-            cases: self,
-            clauses: Cow::Borrowed(&self.clauses),
-            insns: program.insns(),
-            endian: self.endian,
-            knowledge: Knowledge::nothing(),
-            live: Vec::new(),
-            pending: Vec::new(),
-            facts: Vec::new(),
-            suffixes: None,
-            steps: 0,
-            of_suffixes: 0,
-            limit: MAX_STEPS,
-        };
+        let mut paths = Paths::new(self, program);
         let is_arch = |token, holds| {
             let test = WordTest::equal(Word::ARCH, u32::MAX, token);
             Literal { test, holds }
@@ -138,13 +125,32 @@ enum Step {
     Postponed,
 }
 
-/// How often a program makes the same test on a path: this decides what the clauses are without after it. Either choice is safe.
+/// The clauses from which the result of a test removes literals. Either choice is safe; the one that a program follows proves it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Tested {
-    /// Once: all clauses are without it.
+pub(super) enum Tested {
+    /// All: for programs that make each test once on a path.
     Once,
-    /// Again for each clause, as in direct translations: only one clause is without it.
+    /// The first one, and those after it that [exclude](excludes) it: for programs that test clause after clause.
     Again,
+}
+
+/// A clause, and those of its literals that are not decided.
+struct Remaining {
+    index: usize,
+    open: Vec<Literal>,
+}
+
+impl Remaining {
+    /// Removes the literals that are true; returns whether none is false.
+    fn is_possible(&mut self, result: impl Fn(&Literal) -> Option<bool>) -> bool {
+        let mut is_possible = true;
+        self.open.retain(|one| {
+            let result = result(one);
+            is_possible &= result != Some(false);
+            result.is_none()
+        });
+        is_possible
+    }
 }
 
 /// The end of a program from a load of an argument on, and the clauses that it must decide, for all syscalls of an interval.
@@ -177,7 +183,7 @@ struct Pending {
 }
 
 /// The depth-first traversal of the paths of a program, for all numbers of an arch or for an interval of them.
-struct Paths<'c> {
+pub(super) struct Paths<'c> {
     cases: &'c Cases,
     /// Those of the cases, and what remains of them.
     clauses: Cow<'c, ClauseTable>,
@@ -204,6 +210,26 @@ enum Answer {
     /// That depends on this test.
     Depends(WordTest),
     Differ,
+}
+
+impl<'c> Paths<'c> {
+    /// For a program; nothing is followed yet.
+    pub(super) fn new(cases: &'c Cases, program: &'c Program) -> Paths<'c> {
+        Paths {
+            cases,
+            clauses: Cow::Borrowed(&cases.clauses),
+            insns: program.insns(),
+            endian: cases.endian,
+            knowledge: Knowledge::nothing(),
+            live: Vec::new(),
+            pending: Vec::new(),
+            facts: Vec::new(),
+            suffixes: None,
+            steps: 0,
+            of_suffixes: 0,
+            limit: MAX_STEPS,
+        }
+    }
 }
 
 impl Paths<'_> {
@@ -233,10 +259,8 @@ impl Paths<'_> {
                 Step::Next => continue,
                 Step::Failed => return false,
                 Step::Returned => self.resumed(),
-                Step::Postponed => {
-                    self.postpone(path);
-                    self.resumed()
-                }
+                Step::Postponed if self.postpone(path) => self.resumed(),
+                Step::Postponed => return false,
                 Step::Split(test, targets) => self.split(path, test, targets),
             };
             match next {
@@ -248,7 +272,7 @@ impl Paths<'_> {
 
     /// Whether every path of the syscalls with these facts and numbers returns what these clauses demand, where each end of the
     /// program is proved once for each list of remaining clauses.
-    fn are_suffixes_proved(
+    pub(super) fn are_suffixes_proved(
         &mut self,
         facts: &[Literal],
         numbers: (u32, u32),
@@ -256,18 +280,24 @@ impl Paths<'_> {
         tested: Tested,
     ) -> bool {
         let before = self.used();
-        self.limit = before.saturating_add(MAX_OF_SUFFIXES.saturating_sub(self.of_suffixes));
+        // Half of what is left, so that another way can be tried.
+        let left = MAX_OF_SUFFIXES.saturating_sub(self.of_suffixes);
+        self.limit = before.saturating_add(left / 2);
         let (loaded, pending) = (self.loaded(), vec![(0, list.to_vec())]);
         let known = HashSet::default();
         self.suffixes = Some(Suffixes { tested, known, pending, start: 0, loaded });
+        let next = |one: &mut Suffixes| {
+            let (at, list) = one.pending.pop()?;
+            one.start = at;
+            Some((at, list))
+        };
         let mut are_proved = true;
-        while let Some((at, list)) = self.suffixes.as_mut().and_then(|one| one.pending.pop()) {
-            if let Some(suffixes) = &mut self.suffixes {
-                suffixes.start = at;
+        while let Some((at, list)) = self.suffixes.as_mut().and_then(next) {
+            are_proved = !self.begins(facts, Some(numbers), &list)
+                || self.are_proved_from(Path { at, ..Path::START });
+            if !are_proved {
+                break;
             }
-            are_proved = are_proved
-                && (!self.begins(facts, Some(numbers), &list)
-                    || self.are_proved_from(Path { at, ..Path::START }));
         }
         self.suffixes = None;
         self.of_suffixes += self.used() - before;
@@ -276,42 +306,48 @@ impl Paths<'_> {
     }
 
     /// Adds the end of the program where a path is to those that are proved on their own, with what remains of the clauses.
-    fn postpone(&mut self, path: Path) {
-        let Some(mut suffixes) = self.suffixes.take() else { return };
-        let loaded = suffixes.loaded.get(path.at).copied().unwrap_or(u16::MAX);
-        let mut list = Vec::new();
-        // The results that are not yet used: those of a clause come before those of the next one.
-        let mut facts = self.facts.as_slice();
+    /// Returns whether there were steps left.
+    fn postpone(&mut self, path: Path) -> bool {
+        let Some(mut suffixes) = self.suffixes.take() else { return false };
+        let mut remaining: Vec<Remaining> = Vec::new();
         for index in self.live.get(path.live..).unwrap_or_default() {
             let Some(clause) = self.clauses.get(*index) else { continue };
-            let compared = clause.literals.len() * (1 + facts.len());
-            self.steps = self.steps.saturating_add(1 + compared as u32);
-            let result = |one: &Literal| match loaded >> one.test.word.index() & 1 {
-                // Nothing else will be known about the word.
-                0 => self.knowledge.decide_literal(*one),
-                // To use all that is known would be too early: the program tests the word without that.
-                _ => facts.iter().find_map(|fact| fact.decides(*one)),
+            self.steps = self.steps.saturating_add(1 + clause.literals.len() as u32);
+            remaining.push(Remaining { index: *index, open: clause.literals.to_vec() });
+        }
+        // The results in their order, each for the clauses that the program tests then.
+        for fact in &self.facts {
+            let first = remaining.first().map(|first| first.open.clone()).unwrap_or_default();
+            let count = match suffixes.tested {
+                Tested::Once => remaining.len(),
+                Tested::Again => {
+                    let others = remaining.iter().skip(1);
+                    1 + others.take_while(|other| excludes(&first, &other.open)).count()
+                }
             };
-            let decided = clause.literals.iter().map(|one| (one, result(one)));
-            let is_refuted = decided.clone().any(|(_, result)| result == Some(false));
-            let refutes = |fact: &Literal| {
-                clause.literals.iter().any(|one| fact.decides(*one) == Some(false))
-            };
-            let used = facts.iter().position(refutes).map_or(0, |at| at + 1);
-            let open = decided.filter(|(_, result)| result.is_none()).map(|(one, _)| *one);
-            let open: Vec<Literal> = open.collect();
-            let (is_always, verdict) = (open.is_empty(), clause.verdict);
-            if suffixes.tested == Tested::Again {
-                let used = if is_refuted { used } else { facts.len() };
-                facts = facts.get(used..).unwrap_or_default();
+            self.steps = self.steps.saturating_add(2 * count as u32);
+            if self.used() >= self.limit {
+                return false;
             }
-            if is_refuted {
-                continue;
-            }
-            list.push(match open.len() == clause.literals.len() {
-                true => *index,
-                false => self.clauses.to_mut().index(open, verdict),
+            let mut at = 0;
+            remaining.retain_mut(|clause| {
+                at += 1;
+                at > count || clause.is_possible(|one| fact.decides(*one))
             });
+        }
+        // Nothing else will be known about words that are not loaded again. About others, the program uses no more than that.
+        let loaded = suffixes.loaded.get(path.at).copied().unwrap_or(u16::MAX);
+        let known = |one: &Literal| match loaded >> one.test.word.index() & 1 {
+            0 => self.knowledge.decide_literal(*one),
+            _ => None,
+        };
+        remaining.retain_mut(|clause| clause.is_possible(known));
+        let mut list = Vec::with_capacity(remaining.len());
+        for Remaining { index, open } in remaining {
+            let Some(clause) = self.clauses.get(index) else { continue };
+            let (is_whole, verdict) = (open.len() == clause.literals.len(), clause.verdict);
+            let is_always = open.is_empty();
+            list.push(if is_whole { index } else { self.clauses.to_mut().index(open, verdict) });
             if is_always {
                 break;
             }
@@ -322,18 +358,16 @@ impl Paths<'_> {
             suffixes.pending.push(suffix);
         }
         self.suffixes = Some(suffixes);
+        true
     }
 
     /// Per instruction, the words that it and those after it on some path load, as bits.
     fn loaded(&self) -> Vec<u16> {
         let mut words = vec![0; self.insns.len()];
         for (at, insn) in self.insns.iter().enumerate().rev() {
-            let after = |skipped: usize| words.get(at + 1 + skipped).copied().unwrap_or(0);
-            let next = match insn.op {
-                Op::RetK | Op::RetA => 0,
-                Op::Ja => after(insn.k as usize),
-                _ => after(usize::from(insn.jt)) | after(usize::from(insn.jf)),
-            };
+            let after =
+                insn.successors(at).into_iter().map(|next| words.get(next).copied().unwrap_or(0));
+            let next = after.fold(0, |words, more| words | more);
             let word = match insn.op {
                 Op::LdWordAbs => Word::from_offset(insn.k, self.endian),
                 _ => None,
@@ -398,7 +432,7 @@ impl Paths<'_> {
     /// The next instruction; `None` behind the last one, and after too many steps.
     fn next_insn(&mut self, at: usize) -> Option<Insn> {
         self.steps = self.steps.saturating_add(1);
-        self.insns.get(at).copied().filter(|_| self.used() <= self.limit)
+        self.insns.get(at).copied().filter(|_| self.used() < self.limit)
     }
 
     /// Continues a path at the first instruction if a test holds, and later at the other one if not. Returns the next path.

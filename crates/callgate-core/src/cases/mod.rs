@@ -7,6 +7,8 @@
 //! decided if its verdict does not depend on arguments, and all paths that its numbers may take return that verdict. The paths
 //! of every other interval are followed alone. At each return, the clauses are evaluated with what is known: every clause that
 //! may be the first to hold must have the returned verdict. Where the knowledge does not suffice, the case is split in two.
+//! Where that takes too many steps, ends of the program that several paths reach are proved on their own, for all that remains of
+//! the clauses there.
 //!
 //! All of this errs on the safe side: what is not known counts as possible. So the result is either a proof, or nothing, which
 //! says nothing about the program. [`Meaning::prove`](crate::Meaning::prove) then decides.
@@ -29,4 +31,4 @@ mod tests;
 
 pub use clause_table::Clause;
 pub use types::{Cases, NumberInterval, SectionCases};
-pub use word_comparison::{Literal, WordTest};
+pub use word_comparison::{Literal, WordTest, excludes};

@@ -5,6 +5,8 @@ use callgate_bpf::random::Rng;
 use crate::{Arch, Endian, Insn, Op, Program, SeccompData, SyscallSet, Verdict, Word};
 
 use super::Cases;
+use super::follow::{Paths, Tested};
+use super::word_comparison::{Literal, WordTest};
 use crate::Meaning;
 use crate::diagram::Budget;
 use crate::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
@@ -461,6 +463,90 @@ fn programs_that_test_rule_after_rule_are_proved_and_their_mutants_are_not() {
         }
     }
     assert!(differing > 5 * RULES, "{differing}");
+}
+
+/// What a literal says about another one is true for all values, and hardly anything is missed for the same bits.
+#[test]
+fn a_literal_decides_what_follows_from_it() {
+    let word = Word::arg_low(1).unwrap();
+    let tests = |mask: u32| {
+        let values = (0..16u32).filter(move |value| value & !mask == 0);
+        values.flat_map(move |value| {
+            [false, true].map(|is_order| WordTest { word, mask, is_order, value })
+        })
+    };
+    let literals =
+        |mask| tests(mask).flat_map(|test| [false, true].map(|holds| Literal { test, holds }));
+    let (mut decided, mut follows) = (0, 0);
+    for (mask, other_mask) in [(15, 15), (6, 6), (4, 4), (15, 6), (6, 4), (u32::MAX, 5)] {
+        for known in literals(mask) {
+            for other in literals(other_mask) {
+                let values: Vec<u32> = (0..16).filter(|one| known.is_true_for(*one)).collect();
+                let [all, none] = [true, false]
+                    .map(|result| values.iter().all(|value| other.is_true_for(*value) == result));
+                follows += u32::from(mask == other_mask && (all || none));
+                if let Some(result) = known.decides(other) {
+                    decided += u32::from(mask == other_mask);
+                    assert!(if result { all } else { none }, "{known:?} {other:?}");
+                }
+            }
+        }
+    }
+    assert!(decided * 10 > follows * 8, "{decided} of {follows}");
+}
+
+/// Two paths meet at a load with different values of X, one of which is the number of a bit of a set.
+#[test]
+fn what_x_holds_is_forgotten_where_paths_meet() {
+    let [first, second] = [0, 1].map(|arg| Field::arg_low(arg).unwrap());
+    let values = [8, 10, 13].map(|value| Condition::test(Test::eq(first, value)));
+    let when = Condition::all([Condition::any(values), Condition::test(Test::eq(second, 7))]);
+    let rule = Rule { syscalls: SyscallSet::range(0, u32::MAX), when, verdict: Verdict::ALLOW };
+    let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
+    let policy = Policy::new(vec![section], Verdict::errno(1)).unwrap();
+    let cases = Cases::of_policy(&policy).unwrap();
+    let allow = Insn::new(Op::RetK, Verdict::ALLOW.0);
+    let deny = Insn::new(Op::RetK, Verdict::errno(1).0);
+    let start = [
+        Insn::new(Op::LdWordAbs, 4),
+        Insn::branch(Op::JeqK, TOKEN, 1, 0),
+        deny,
+        Insn::new(Op::LdWordAbs, 16),
+        Insn::branch(Op::JgeK, 8, 1, 0),
+        deny,
+        Insn::branch(Op::JgtK, 20, 0, 1),
+        deny,
+        Insn::new(Op::SubK, 8),
+        Insn::new(Op::Tax, 0),
+    ];
+    let end = [
+        Insn::new(Op::LdWordAbs, 24),
+        Insn::branch(Op::JeqK, 7, 1, 0),
+        deny,
+        Insn::new(Op::LdImm, 1 | 1 << 2 | 1 << 5),
+        Insn::new(Op::RshX, 0),
+        Insn::branch(Op::JsetK, 1, 0, 1),
+        allow,
+        deny,
+    ];
+    let program = |between: &[Insn]| Program::new([&start[..], between, &end].concat()).unwrap();
+    let right = program(&[]);
+    assert!(cases.proves(&right), "X is known on the only path");
+    // On one of two paths, X is another word.
+    let wrong = program(&[
+        Insn::new(Op::LdWordAbs, 32),
+        Insn::branch(Op::JeqK, 1, 0, 1),
+        Insn::new(Op::Tax, 0),
+    ]);
+    assert!(!cases.proves(&wrong));
+    let proves = |program: &Program, tested| {
+        let arch = [Literal { test: WordTest::equal(Word::ARCH, u32::MAX, TOKEN), holds: true }];
+        let list = cases.lists.last().unwrap();
+        Paths::new(&cases, program).are_suffixes_proved(&arch, (0, u32::MAX), list, tested)
+    };
+    for tested in [Tested::Once, Tested::Again] {
+        assert!(!proves(&right, tested) && !proves(&wrong, tested), "X is not known at an end");
+    }
 }
 
 /// What takes long is left to the MTBDD: very many tests in a rule, and many paths with many excluded values.

@@ -89,27 +89,44 @@ impl Simplified {
 }
 
 impl Literal {
-    /// What this literal, which holds, says about another one by itself, without regard to how their bits overlap.
-    pub(super) fn decides(self, other: Literal) -> Option<bool> {
-        let WordTest { word, mask, is_order, value } = self.test;
-        let is_bit = mask.is_power_of_two() && !is_order && !other.test.is_order;
-        match self.holds {
-            _ if other.test == self.test => Some(other.holds == self.holds),
-            // A bit is 0, or it is 1.
-            _ if is_bit && (other.test.word, other.test.mask) == (word, mask) => {
-                Some(other.holds != self.holds)
-            }
-            true if !is_order && mask == u32::MAX && word == other.test.word => {
-                Some(other.is_true_for(value))
-            }
-            _ => None,
+    /// What this literal, which holds, says about another one by itself, if both compare the same bits, or this one has the value of
+    /// the whole word.
+    pub fn decides(self, other: Literal) -> Option<bool> {
+        let (known, asked) = (self.test, other.test);
+        if known.word != asked.word {
+            return None;
         }
+        if known.mask != asked.mask {
+            let is_value = self.holds && !known.is_order && known.mask == u32::MAX;
+            return is_value.then(|| other.is_true_for(known.value));
+        }
+        let result = match (known.is_order, self.holds) {
+            (false, true) => Some(asked.holds(known.value)),
+            (false, false) if known == asked => Some(false),
+            // A bit has the other value.
+            (false, false) if known.mask.is_power_of_two() => {
+                Some(asked.holds(known.value ^ known.mask))
+            }
+            (false, false) => None,
+            // From the value on.
+            (true, true) if asked.is_order => (asked.value <= known.value).then_some(true),
+            (true, true) => (asked.value < known.value).then_some(false),
+            // Below the value.
+            (true, false) => (asked.value >= known.value).then_some(false),
+        };
+        result.map(|result| result == other.holds)
     }
 
     /// Whether the literal holds for a value of the word.
     pub fn is_true_for(self, word: u32) -> bool {
         self.test.holds(word) == self.holds
     }
+}
+
+/// Whether one of these literals says that one of the others is false, so that not all of both hold. The alternatives of a
+/// comparison of 64 bits exclude each other: the high half is greater, or it is equal.
+pub fn excludes(literals: &[Literal], others: &[Literal]) -> bool {
+    literals.iter().any(|one| others.iter().any(|other| one.decides(*other) == Some(false)))
 }
 
 /// The least value of at least `min` whose bits `mask` are `bits`.

@@ -16,7 +16,7 @@ pub(super) struct ByCases {
 }
 
 /// From this number of comparisons on, code for each combination of results may be longer than repeated tests.
-const MANY: usize = 10;
+const MANY_FOR_ONE_FORM: usize = 10;
 
 /// The proved program of a policy by cases; `None` if the MTBDD is needed for the program or for its proof.
 pub(super) fn by_cases(
@@ -27,7 +27,8 @@ pub(super) fn by_cases(
     let cases = Cases::of_policy(policy)?;
     let arches: Vec<Arch> = policy.arches().collect();
     let Options { weights, model, aim, instructions, .. } = options;
-    let has_many = policy.sections().iter().any(|section| count_tests(section) >= MANY);
+    let has_many =
+        policy.sections().iter().any(|section| count_tests(section) >= MANY_FOR_ONE_FORM);
     let repeated = if has_many { &[Repeated::No, Repeated::Yes][..] } else { &[Repeated::No] };
     let made = repeated.iter().filter_map(|repeated| {
         let how = (*aim, *repeated);
@@ -44,7 +45,8 @@ pub(super) fn by_cases(
 }
 
 impl ByCases {
-    /// With its figures. Only the MTBDD tells which arguments are permitted; without it, what is executed is unknown.
+    /// With its figures, if they are asked for. Only the MTBDD tells which arguments are permitted; without it, what is executed is
+    /// unknown.
     pub(super) fn compiled(
         self,
         policy: &Policy,
@@ -52,7 +54,7 @@ impl ByCases {
         options: &Options,
     ) -> Compiled {
         let ByCases { program, constant_allow } = self;
-        let executed = meaning.map(|meaning| {
+        let executed = meaning.filter(|_| options.expected_insns).map(|meaning| {
             let arches: Vec<Arch> = policy.arches().collect();
             let syscalls = options.weights.resolve(meaning.store(), meaning.func(), &arches);
             Executed::of(meaning, &program, &syscalls)

@@ -1,8 +1,8 @@
-//! From a policy to a proved program: the candidates, from cheap to dear, and the best one.
+//! From a policy to a proved program: the candidates, and the best one.
 //!
-//! - *By cases*: the program tests the clauses of the rules in their order. It is found and proved in no time, and is at most as long
-//!   as the clauses together. With [`Aim::Quick`], it is the only candidate.
-//! - *Searched*: the program is found in the MTBDD, which knows nothing of the rules but their meaning. It executes less, and is
+//! - *By cases*: the program tests the clauses of the rules in their order. It is found and proved without MTBDD, and is hardly longer
+//!   than the clauses together. With [`Aim::Quick`], it is the only candidate.
+//! - *Searched*: the program is found in the MTBDD, which has the function, not the rules. It executes less, and is
 //!   shorter for most policies. Where masks overlap, or many rules compare several arguments, it may be many times longer, and
 //!   the MTBDD may exceed its budget.
 //! - The direct translation of the rules is for policies of which nothing else fits.
@@ -41,7 +41,8 @@ pub fn compile_observed(
 ) -> Result<Compiled, CompileError> {
     if options.aim == Aim::Quick {
         if let Some(found) = by_cases(policy, options, observe) {
-            let meaning = || Meaning::of_policy(policy, options.budget).ok();
+            let budget = first_budget(policy, options.budget);
+            let meaning = || Meaning::of_policy(policy, budget).ok();
             let meaning = options.expected_insns.then(meaning).flatten();
             return Ok(found.compiled(policy, meaning.as_ref(), options));
         }
@@ -68,14 +69,14 @@ pub fn compile_observed(
 }
 
 /// From this number of comparisons on, the search has a smaller budget at first.
-const MANY: usize = 16;
+const MANY_FOR_SEARCH: usize = 16;
 
 /// The budget of a search that may be in vain: it takes at most half a second.
 const FIRST: Budget = Budget { nodes: 300_000, steps: 2_000_000 };
 
 /// The budget of the first search.
 fn first_budget(policy: &Policy, Budget { nodes, steps }: Budget) -> Budget {
-    if policy.sections().iter().all(|section| count_tests(section) < MANY) {
+    if policy.sections().iter().all(|section| count_tests(section) < MANY_FOR_SEARCH) {
         return Budget { nodes, steps };
     }
     Budget { nodes: nodes.min(FIRST.nodes), steps: steps.min(FIRST.steps) }
@@ -97,7 +98,11 @@ fn may_be_shorter(policy: &Policy, program: &Program) -> bool {
             tests.insert(*test);
         });
     }
-    let words_of = |test: &Test| [Some(test.field.low_word()), test.field.high_word()];
+    let words_of = |test: &Test| {
+        let mask = test.mask & test.field.full_mask();
+        let low = Some(test.field.low_word()).filter(|_| mask as u32 != 0);
+        [low, test.field.high_word().filter(|_| mask >> 32 != 0)]
+    };
     let compared = tests.iter().flat_map(words_of).flatten();
     let words: FxHashSet<Word> = compared.clone().collect();
     for_arguments(program, policy.endian()) > compared.count() + 2 * words.len()
@@ -116,14 +121,9 @@ fn for_arguments(program: &Program, endian: Endian) -> usize {
             }
             _ => holds.get(at).copied().unwrap_or(false),
         };
-        let next = match insn.op {
-            Op::RetK | Op::RetA => continue,
-            Op::Ja => [insn.k as usize; 2],
-            _ => [usize::from(insn.jt), usize::from(insn.jf)],
-        };
-        count += usize::from(is_argument);
-        for target in next.map(|skipped| at + 1 + skipped) {
-            if let Some(holds) = holds.get_mut(target) {
+        count += usize::from(is_argument && !insn.op.is_return());
+        for next in insn.successors(at) {
+            if let Some(holds) = holds.get_mut(next) {
                 *holds |= is_argument;
             }
         }
@@ -148,7 +148,7 @@ fn searched(
     compiled.map_err(|error| parts.named(error))
 }
 
-/// A longer program than this many times the other one is not worth what it executes less: code fills caches.
+/// For speed, the maximum ratio of lengths at which fewer executed instructions still win: code fills caches.
 const MAX_GROWTH: usize = 2;
 
 /// The better one of two programs with this meaning under the aim of the options; the first one if both are equally good.
@@ -167,6 +167,11 @@ fn better(
         let executed = mean(store, func, &compiled.program, weighted, endian).unwrap_or(0.0);
         executed + options.aim.size_price() * compiled.program.len() as f64
     });
-    let is_overgrown = first.program.len() > MAX_GROWTH * second.program.len();
-    if of_second < of_first || is_overgrown { second } else { first }
+    let is_better = match (first.program.len(), second.program.len()) {
+        _ if options.aim == Aim::Size => of_second < of_first,
+        (first, second) if first > MAX_GROWTH * second => true,
+        (first, second) if second > MAX_GROWTH * first => false,
+        _ => of_second < of_first,
+    };
+    if is_better { second } else { first }
 }

@@ -15,7 +15,7 @@ use rustc_hash::FxHashSet;
 /// Compiles a program anew from its meaning, proved equal. The syscalls of `arches` have weights.
 ///
 /// # Errors
-/// As [`compile`].
+/// As [`compile`](super::compile()).
 pub fn recompile(
     program: &LongProgram,
     endian: Endian,
@@ -28,7 +28,7 @@ pub fn recompile(
 /// As [`recompile`]; `observe` is called at the end of each phase.
 ///
 /// # Errors
-/// As [`compile`].
+/// As [`compile`](super::compile()).
 pub fn recompile_observed(
     program: &LongProgram,
     endian: Endian,

@@ -89,8 +89,8 @@ pub struct Stats {
     /// The number of instructions.
     pub insns: usize,
     /// The mean number of executed instructions under the weights, see [`expected_insns`](super::expected_insns); also
-    /// `None` without [`Options::expected_insns`], for a program with variables, and if it was proved by cases and the
-    /// diagram, which the mean needs, exceeds its budget.
+    /// `None` without [`Options::expected_insns`], for a program with variables, and if it was proved by cases and there is no
+    /// diagram, which the mean needs, within the budget.
     pub expected_insns: Option<f64>,
     /// The same for permitted syscalls for which every kernel runs the filter, see [`filtered_insns`](super::filtered_insns).
     pub filtered_insns: Option<f64>,

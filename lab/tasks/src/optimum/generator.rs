@@ -3,7 +3,9 @@
 use super::function::{Function, HIGHER, MAX_CLASSES, VALUES, wide_value};
 use super::search::Cost;
 use callgate::{Arch, Endian, Program, SeccompData, Verdict};
-use callgate_codegen::{Aim, Effort, Instructions, Model, Permission, WeightedSyscall, generate};
+use callgate_codegen::{
+    Aim, Distribution, Effort, Instructions, Permission, WeightedSyscall, generate,
+};
 use callgate_core::diagram::{DiagramError, Func, Store, var_of};
 use callgate_core::{Insn, Word};
 
@@ -60,7 +62,7 @@ impl Subject {
             &mut store,
             func,
             &syscalls,
-            Model::Uncached,
+            Distribution::ByWeight,
             aim,
             Instructions::All,
             Endian::Little,

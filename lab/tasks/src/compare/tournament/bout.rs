@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use callgate::compile::{CompileError, Compiled, Options, compile, filtered_insns, recompile};
+use callgate::compile::{CompileError, Options, compile, filtered_insns};
+use callgate::optimize::optimize;
 use callgate::{Arch, Endian};
 use callgate_codegen::{Aim, Weights};
-use callgate_core::Program;
 use callgate_core::diagram::Store;
 use callgate_core::policy::Policy;
+use callgate_core::{Cases, Program, Proved};
 
 use super::kinds::Set;
 use crate::compare::measure::LIMIT;
@@ -27,6 +28,8 @@ pub(super) const SLOW: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug)]
 pub(super) struct Bout {
     pub(super) peer: Peer,
+    /// Whether its program means what the rules say; otherwise Callgate optimizes that program.
+    pub(super) is_meant: bool,
     pub(super) theirs: Figures,
     /// Callgate's, for size and for speed.
     pub(super) size: Result<Figures>,
@@ -114,25 +117,34 @@ pub(super) fn bout(set: &Set, peer: Peer, peers: &Peers) -> Result<Option<Bout>>
     let Ok(program) = Program::from_bytes(&compiled.bytes, ENDIAN) else { return Ok(None) };
     let policy = meant(set, peer, &compiled)?;
     let mut store = Store::default();
-    let function = store.program(&program, ENDIAN).map_err(|error| error.to_string())?;
-    let is_meant = store.policy(&policy).is_ok_and(|meant| meant == function);
-    let syscalls = Weights::uniform().resolve(&store, function, ARCHES);
-    let filtered = |program: &Program| filtered_insns(&store, function, program, &syscalls, ENDIAN);
+    let function = store.program(&program, ENDIAN).ok();
+    let is_meant = match function {
+        Some(function) => store.policy(&policy).is_ok_and(|meant| meant == function),
+        // Without a diagram, what is executed is unknown, but not the meaning.
+        None => Cases::of_policy(&policy).is_some_and(|cases| cases.proves(&program)),
+    };
+    let filtered = |program: &Program| {
+        let function = function?;
+        let syscalls = Weights::uniform().resolve(&store, function, ARCHES);
+        filtered_insns(&store, function, program, &syscalls, ENDIAN)
+    };
     let made = |aim| {
         let options = Options { aim, expected_insns: false, ..Options::default() };
         let start = Instant::now();
-        // What it means itself is compiled from the rules, as by its users.
-        let made: Result<Compiled, CompileError> = match is_meant {
-            true => compile(&policy, &options),
-            false => recompile(&program, ENDIAN, ARCHES, &options),
+        // What it means itself is compiled from the rules, and another program is optimized, as by its users.
+        let made: Result<Proved, CompileError> = match is_meant {
+            true => compile(&policy, &options).map(|compiled| compiled.program),
+            false => {
+                optimize(&program, ENDIAN, ARCHES, &options).map(|optimized| optimized.program)
+            }
         };
         let time = start.elapsed();
         let made = made.map_err(|error| error.to_string())?;
-        Ok(Figures { insns: made.program.len(), filtered: filtered(&made.program), time })
+        Ok(Figures { insns: made.len(), filtered: filtered(&made), time })
     };
     let theirs =
         Figures { insns: program.len(), filtered: filtered(&program), time: compiled.time };
-    Ok(Some(Bout { peer, theirs, size: made(Aim::Size), speed: made(Aim::Speed) }))
+    Ok(Some(Bout { peer, is_meant, theirs, size: made(Aim::Size), speed: made(Aim::Speed) }))
 }
 
 /// The rules as a peer understands them.
@@ -153,8 +165,13 @@ mod tests {
             time: Duration::from_micros(micros),
         };
         let ahead = |theirs, size, speed| {
-            let bout =
-                Bout { peer: Peer::LibseccompTree, theirs, size: Ok(size), speed: Ok(speed) };
+            let bout = Bout {
+                peer: Peer::LibseccompTree,
+                is_meant: true,
+                theirs,
+                size: Ok(size),
+                speed: Ok(speed),
+            };
             bout.ahead().into_iter().map(|(what, _)| what).collect::<Vec<_>>()
         };
         let theirs = figures(100, 10.0, 10);
@@ -164,7 +181,8 @@ mod tests {
         assert_eq!(ahead(theirs, figures(99, 0.0, 0), figures(60, 10.5, 0)), [], "it is long");
         assert_eq!(ahead(theirs, figures(99, 0.0, 0), figures(99, 9.0, 1100)), [Ahead::Time]);
         let refused = Err("too complex".to_owned());
-        let bout = Bout { peer: Peer::Seacomb, theirs, size: Ok(theirs), speed: refused };
+        let bout =
+            Bout { peer: Peer::Seacomb, is_meant: true, theirs, size: Ok(theirs), speed: refused };
         assert_eq!(bout.refused(), Some("too complex"));
     }
 }

@@ -31,6 +31,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             bouts.extend(bout(&set, peer, &peers)?);
         }
         if options.only.is_some() {
+            println!("{:#?}", set.rules);
             bouts.iter().for_each(|bout| println!("{bout:?}"));
         }
         report.add(&set, &bouts);
