@@ -10,6 +10,7 @@ use super::targets;
 use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
 use crate::options::ArchParser;
+use crate::policy_text::{PolicyFile, PolicyOption};
 use crate::report::{self, Failure, Result};
 use crate::smt2::{Smt2Option, side};
 use crate::source::{BUILT_IN, Compile, SourceFilter};
@@ -56,11 +57,19 @@ pub(crate) struct CompileArgs {
     smt2: Smt2Option,
 
     #[command(flatten)]
+    policy: PolicyOption,
+
+    #[command(flatten)]
     generating: GeneratingOptions,
 }
 
 pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
     if !args.target.is_empty() {
+        if args.policy.is_given() {
+            return Err(
+                Failure::new("--policy is for one program").help("omit --target, and give --arch")
+            );
+        }
         if args.smt2.is_given() {
             return Err(
                 Failure::new("--smt2 is for one program").help("omit --target, and give --arch")
@@ -68,9 +77,13 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
         }
         return targets::run(&args.source, &args.generating, &args.target);
     }
-    let filter = args.generating.read(&args.source)?;
+    let mut policy = None;
+    let filter = args.generating.read_observed(&args.source, |stack| {
+        policy = Some(args.policy.of(stack, &args.generating.reading.conditions())?);
+        Ok(())
+    })?;
     if filter.has_variables() {
-        return run_with_variables(&filter, args);
+        return run_with_variables(&filter, policy.as_ref(), args);
     }
     let mut stopwatch = Stopwatch::start();
     let GeneratingOptions { compiling, emitting, .. } = &args.generating;
@@ -81,6 +94,7 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
         filters: vec![smt::Filter::Program(&compiled.program)],
     };
     args.smt2.write(filter.endian(), &source, &program)?;
+    policy.iter().try_for_each(PolicyFile::write)?;
     let arches = &filter.arches;
     let proof = "the program is equivalent to the source";
     args.generating.deliver(Generated {
@@ -95,7 +109,11 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
 }
 
 /// Compiles a policy with variables.
-fn run_with_variables(filter: &SourceFilter, args: &CompileArgs) -> Result<u8> {
+fn run_with_variables(
+    filter: &SourceFilter,
+    policy: Option<&PolicyFile<'_>>,
+    args: &CompileArgs,
+) -> Result<u8> {
     let mut stopwatch = Stopwatch::start();
     let compiled = filter.compile_template(&args.generating.compiling, &mut stopwatch)?;
     let source = side(&filter.name, std::slice::from_ref(filter));
@@ -104,6 +122,7 @@ fn run_with_variables(filter: &SourceFilter, args: &CompileArgs) -> Result<u8> {
     let program = smt::Filter::Template(template);
     let program = Side { name: "the compiled program", filters: vec![program] };
     args.smt2.write(filter.endian(), &source, &program)?;
+    policy.into_iter().try_for_each(PolicyFile::write)?;
     let arches = &filter.arches;
     args.generating.deliver(Generated {
         program: template.program(),

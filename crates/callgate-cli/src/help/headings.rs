@@ -21,6 +21,7 @@ const OF_OUTPUT: &[&str] = &[
     "output",
     "package",
     "patch",
+    "policy",
     "smt2",
     "stats",
     "target",
