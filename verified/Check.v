@@ -13,16 +13,32 @@ Inductive stop := Differs (K : know) | TooComplex.
 Section Walk.
 Variable pol : ready_policy.
 
-(** The least value of a word, found only where the search would stop; [None]: there is none. *)
-Fixpoint least (fuel : nat) (k : wk) : option N :=
+(** The least value of a word, searched for only where the search would stop; [None]: there is none. It may be excluded after
+    all, if the search for it is cut off: then [false]. *)
+Fixpoint least (fuel : nat) (k : wk) : option (N * bool) :=
   match fuel, tighten1 k with
   | _, None => None
-  | S f, Some k' => if mn k =? mn k' then Some (mn k) else least f k'
-  | O, _ => Some (mn k)
+  | S f, Some k' => if (mn k =? mn k') && (km k =? km k') then Some (mn k, true) else least f k'
+  | O, _ => Some (mn k, false)
   end.
 Definition least_value := least (N.to_nat 5000).
-Definition impossible (K : know) : bool :=
-  existsb (fun k => match least_value k with None => true | Some _ => false end) (words K).
+(** [inl true]: no input is left. [inr t]: that is not known yet, and [t] is a test of a word about which it is not. *)
+Definition open_bit (i : nat) (k : wk) : option tst :=
+  match find (fun e => negb (N.ldiff (fst e) (km k) =? 0)) (ex k) with
+  | Some (m, _) => let u := high_bit (N.ldiff m (km k)) in Some (Eq, mkB And (Wd i) (C u), C 0)
+  | None => None
+  end.
+Fixpoint impossible (i : nat) (l : list wk) : bool + tst :=
+  match l with
+  | [] => inl false
+  | k :: l =>
+    match least_value k with
+    | None => inl true
+    | Some (_, true) => impossible (S i) l
+    | Some (_, false) => match impossible (S i) l, open_bit i k with
+      | inl true, _ => inl true | _, Some t => inr t | r, None => r end
+    end
+  end.
 
 (** The same place, for both results of a test. *)
 Definition split (p : place) (t : tst) : list place :=
@@ -37,7 +53,9 @@ Definition leaf (p : place) (e : sexp) : list place + stop :=
   | inl v =>
     match decide K (Eq, e, C v) with
     | Some true => inl []
-    | Some false => if impossible K then inl [] else inr (Differs K)
+    | Some false =>
+      match impossible 0 (words K) with
+      | inl true => inl [] | inl false => inr (Differs K) | inr t => inl (split p t) end
     | None => inl (split p (choose K (Eq, e, C v)))
     end
   end.
@@ -113,13 +131,18 @@ Lemma least_sound fuel : forall k w, w < W -> inw k w -> least fuel k <> None.
 Proof.
   induction fuel as [|f IH]; intros k w Hw I; cbn [least]; destruct (tighten1_sound k w Hw I) as [k' [-> I']];
     [discriminate|].
-  destruct (_ =? _); [discriminate|exact (IH k' w Hw I')].
+  destruct (_ && _); [discriminate|exact (IH k' w Hw I')].
 Qed.
-Lemma impossible_sound K d : wf d -> sat K d -> impossible K = true -> False.
+Lemma impossible_sound K d : wf d -> sat K d -> impossible 0 (words K) = inl true -> False.
 Proof.
-  intros Hd [S _] H. unfold impossible in H. apply existsb_exists in H. destruct H as [k [I E]].
-  destruct (In_nth (words K) k top I) as [i [_ N]]. specialize (S i). unfold word in S. rewrite N in S.
-  apply (least_sound (N.to_nat 5000) k (d i) (Hd i) S). unfold least_value in E. destruct (least _ k); [discriminate|reflexivity].
+  intros Hd [S _]. assert (forall k, In k (words K) -> least_value k <> None) as L.
+  { intros k I. destruct (In_nth (words K) k top I) as [i [_ N]]. specialize (S i). unfold word in S. rewrite N in S.
+    exact (least_sound _ k (d i) (Hd i) S). }
+  revert L. generalize 0%nat. induction (words K) as [|k l IH]; intros i L E; cbn [impossible] in E; [discriminate|].
+  assert (forall k, In k l -> least_value k <> None) as L' by (intros; apply L; right; assumption).
+  specialize (L k (or_introl eq_refl)). specialize (IH (Datatypes.S i) L').
+  destruct (least_value k) as [[v [|]]|]; [exact (IH E)| |contradiction].
+  destruct (impossible (Datatypes.S i) l) as [[|]|]; [exact (IH eq_refl)| |]; destruct (open_bit i k); discriminate.
 Qed.
 
 Lemma split_sound p t : Forall right (split p t) -> right p.
@@ -139,7 +162,9 @@ Proof.
   - intros d Hd S n scratch Hn Hm. rewrite (R d Hd S n scratch Hn Hm).
     apply (ask_policy_sound _ d Hd S) in A. apply (decide_sound _ d) in D; [|assumption..].
     cbn [holds rel_val ev] in D. apply N.eqb_eq in D. congruence.
-  - destruct (impossible (known p)) eqn:I; [|discriminate]. intros d Hd S. exfalso. exact (impossible_sound _ _ Hd S I).
+  - destruct (impossible 0 (words (known p))) as [[|]|] eqn:I; [|discriminate|].
+    + intros d Hd S. exfalso. exact (impossible_sound _ _ Hd S I).
+    + injection H as <-. exact (split_sound _ _ F).
   - injection H as <-. exact (split_sound _ _ F).
 Qed.
 

@@ -213,19 +213,64 @@ Proof.
   revert E M Y. generalize (w mod 2 ^ f) (h * 2 ^ f) (g * 2 ^ f) (2 ^ f). intros. lia.
 Qed.
 
+(** * Bits that follow from excluded values *)
+
+Definition is_bit (u : N) : bool := negb (u =? 0) && (u =? 2 ^ N.log2 u).
+
+Lemma bit_cases w u : is_bit u = true -> N.land w u = 0 \/ N.land w u = u.
+Proof.
+  intro H. apply andb_true_iff in H. destruct H as [_ H]. apply N.eqb_eq in H. rewrite H.
+  set (j := N.log2 u).
+  destruct (N.testbit w j) eqn:T.
+  - right. apply N.bits_inj; intro n. rewrite N.land_spec, N.pow2_bits_eqb.
+    destruct (N.eqb_spec j n) as [<-|]; [rewrite T; reflexivity|apply andb_false_r].
+  - left. apply N.bits_inj; intro n. rewrite N.land_spec, N.pow2_bits_eqb, N.bits_0.
+    destruct (N.eqb_spec j n) as [<-|]; [rewrite T; reflexivity|apply andb_false_r].
+Qed.
+
+(** If a single bit of a mask is not known, an excluded value decides it. *)
+Definition force_one (k : option (N * N)) (p : N * PositiveSet.t) : option (N * N) :=
+  match k with
+  | None => None
+  | Some (km, kb) =>
+    let '(m, s) := p in let u := N.ldiff m km in
+    if is_bit u then
+      match has (N.land kb m) s, has (N.lor (N.land kb m) u) s with
+      | true, true => None
+      | true, false => Some (N.lor km u, N.lor kb u)
+      | false, true => Some (N.lor km u, kb)
+      | false, false => k
+      end
+    else k
+  end.
+Definition force (e : excl) (km kb : N) : option (N * N) := fold_left force_one e (Some (km, kb)).
+
+Lemma force_sound e : forall w km kb, allowed e w -> N.land w km = kb ->
+  exists km' kb', force e km kb = Some (km', kb') /\ N.land w km' = kb'.
+Proof.
+  unfold force. induction e as [|[m s] e IH]; intros w km kb A K; cbn [fold_left]; [eauto|].
+  inversion_clear A as [|? ? H A']. cbn [fst snd] in H. unfold force_one at 2. set (u := N.ldiff m km).
+  destruct (is_bit u) eqn:U; [|apply IH; assumption].
+  assert (N.land w m = N.lor (N.land kb m) (N.land w u)) as E.
+  { rewrite <- K. unfold u. apply N.bits_inj; intro n. rewrite N.lor_spec, !N.land_spec, N.ldiff_spec.
+    destruct (N.testbit w n), (N.testbit m n), (N.testbit km n); reflexivity. }
+  destruct (bit_cases w u U) as [X|X]; rewrite X, ?N.lor_0_r in E; rewrite E in H; rewrite H.
+  - destruct (has (N.lor (N.land kb m) u) s); apply IH; try assumption. rewrite N.land_lor_distr_r, K, X. apply N.lor_0_r.
+  - destruct (has (N.land kb m) s); apply IH; try assumption. rewrite N.land_lor_distr_r, K, X. reflexivity.
+Qed.
+
 (** * Tightening *)
 Definition tighten1 (k : wk) : option wk :=
   if mx k <? mn k then None else
   let pm := prefix (mn k) (mx k) in
   let pb := N.land (mn k) pm in
   if conflict (km k) (kb k) pm pb then None else
-  let km' := N.lor (km k) pm in
-  let kb' := N.lor (kb k) pb in
+  match force (ex k) (N.lor (km k) pm) (N.lor (kb k) pb) with None => None | Some (km', kb') =>
   let mn' := skip_excluded (ex k) (raise 70 km' kb' (mn k)) in
   match lower 70 km' kb' (mx k) with None => None | Some mx' =>
   if mx' <? mn' then None else
   if excluded (ex k) km' kb' then None
-  else Some {| mn := mn'; mx := mx'; km := km'; kb := kb'; ex := ex k |} end.
+  else Some {| mn := mn'; mx := mx'; km := km'; kb := kb'; ex := ex k |} end end.
 
 Lemma tighten1_sound k w : w < W -> inw k w -> exists k', tighten1 k = Some k' /\ inw k' w.
 Proof.
@@ -234,8 +279,7 @@ Proof.
   pose proof (prefix_sound _ _ _ H1 H2) as P.
   rewrite (conflict_sound w _ _ _ _ H3 P).
   pose proof (join_bits w _ _ _ _ H3 P) as J.
-  set (km' := N.lor (km k) (prefix (mn k) (mx k))) in *.
-  set (kb' := N.lor (kb k) (N.land (mn k) (prefix (mn k) (mx k)))) in *.
+  destruct (force_sound (ex k) w _ _ H4 J) as (km' & kb' & -> & J'). clear J. rename J' into J.
   pose proof (skip_excluded_sound _ _ _ H4 (raise_sound w _ _ J 70 _ H1)) as R. destruct (lower_sound w _ _ J 70 _ H2) as [mx' [-> L]].
   set (mn' := skip_excluded (ex k) (raise 70 km' kb' (mn k))) in *. clearbody mn'.
   destruct (N.ltb_spec mx' mn'); [lia|].
@@ -317,19 +361,6 @@ Proof.
   - apply tighten_sound; [exact Hw|]. unfold inw; cbn [mn mx km kb ex]. split; [lia|]. split; [lia|]. split; assumption.
   - destruct (N.eqb_spec v 0); [lia|].
     apply tighten_sound; [exact Hw|]. unfold inw; cbn [mn mx km kb ex]. split; [lia|]. split; [lia|]. split; assumption.
-Qed.
-
-Definition is_bit (u : N) : bool := negb (u =? 0) && (u =? 2 ^ N.log2 u).
-
-Lemma bit_cases w u : is_bit u = true -> N.land w u = 0 \/ N.land w u = u.
-Proof.
-  intro H. apply andb_true_iff in H. destruct H as [_ H]. apply N.eqb_eq in H. rewrite H.
-  set (j := N.log2 u).
-  destruct (N.testbit w j) eqn:T.
-  - right. apply N.bits_inj; intro n. rewrite N.land_spec, N.pow2_bits_eqb.
-    destruct (N.eqb_spec j n) as [<-|]; [rewrite T; reflexivity|apply andb_false_r].
-  - left. apply N.bits_inj; intro n. rewrite N.land_spec, N.pow2_bits_eqb, N.bits_0.
-    destruct (N.eqb_spec j n) as [<-|]; [rewrite T; reflexivity|apply andb_false_r].
 Qed.
 
 Definition know_bits (k : wk) (m v : N) : option wk :=

@@ -47,7 +47,7 @@ Definition repair (f : tst * bool) (values : list N) : list N :=
   | None => values
   end.
 Definition calls (o : order) (K : know) : list (list N * list N) :=
-  let values := map (fun k => match least_value k with Some v => v | None => 0 end) (words K) in
+  let values := map (fun k => match least_value k with Some (v, _) => v | None => 0 end) (words K) in
   let repaired := fold_left (fun l f => repair f l) (rev_append (facts K) []) values in
   map (call_of o) [values; repaired; fold_left (fun l f => repair f l) (facts K) repaired].
 

@@ -140,7 +140,7 @@ fn check(
                 return Err(format!("a proved program is refused: {printed}\n{text}"));
             }
             (Answer::Undecided, printed) => {
-                println!("not decided: {printed}{text}");
+                println!("not decided: {printed}{text}{}", listing(&program));
                 count.undecided += 1;
             }
         }
@@ -159,7 +159,7 @@ fn check(
                 ((Answer::Accepted, _), true) => count.equal += 1,
                 ((Answer::Refused, _), false) => count.refused += 1,
                 ((Answer::Undecided, printed), _) => {
-                    println!("not decided: {printed}{text}");
+                    println!("not decided: {printed}{text}{}", listing(&changed));
                     count.undecided += 1;
                 }
                 ((answer, printed), _) => {
@@ -182,4 +182,10 @@ fn one(
     endian: Endian,
 ) -> Result<(Answer, String)> {
     checker.check(text, program.insns(), endian)
+}
+
+/// The program, an instruction a line.
+fn listing(program: &Program) -> String {
+    let lines = program.insns().iter().map(|insn| format!("{insn}\n"));
+    lines.collect()
 }
