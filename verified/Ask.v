@@ -272,10 +272,28 @@ Qed.
 
 (** * Policies *)
 
-Record ready_section := RSection { rtoken : N; rdefault : N; rtree : tree }.
-Record ready_filter := RFilter { rother : N; rsections : list ready_section }.
-Definition ready (f : filter) : ready_filter :=
-  RFilter (other f) (map (fun s => RSection (token s) (default s) (build 64 0 ones (rules s))) (sections f)).
+(** What is left of a filter where some things are known: sections, one section, or rules of one. *)
+Record ready_section := Ready { rtoken : N; rdefault : N; rtree : tree }.
+Inductive residual := Sections (l : list ready_section) (other : N) | Numbers (t : tree) (default : N)
+| Rules (l : list rule) (default : N).
+Definition whole (f : filter) : residual :=
+  Sections (map (fun s => Ready (token s) (default s) (build 64 0 ones (rules s))) (sections f)) (other f).
+(** [inl]: one filter; [inr]: a stack, the newest first. *)
+Definition due := (residual + list residual)%type.
+Definition prepare (p : policy) : due := match p with One f => inl (whole f) | Stack l => inr (map whole (rev l)) end.
+
+Definition tree_val (d : data) (t : tree) (default : N) : N := rules_val d (rules_at t (d 0%nat)) default.
+Definition residual_val (d : data) (r : residual) : N :=
+  match r with
+  | Sections l other =>
+    match find (fun s => d 1%nat =? rtoken s) l with Some s => tree_val d (rtree s) (rdefault s) | None => other end
+  | Numbers t default => tree_val d t default
+  | Rules l default => rules_val d l default
+  end.
+Definition due_val (d : data) (p : due) : N :=
+  match p with inl r => residual_val d r | inr l => fold_left stricter (map (residual_val d) l) allow end.
+
+(** ** Narrowing: what cannot apply is dropped *)
 
 Fixpoint ask_numbers (k : wk) (l : list (N * N)) : ans :=
   match l with
@@ -285,45 +303,73 @@ Fixpoint ask_numbers (k : wk) (l : list (N * N)) : ans :=
     else if (lo <=? mn k) && (mx k <=? hi) then Yes
     else Ask (Ge, Wd 0, C (if mn k <? lo then lo else hi + 1))
   end.
-Fixpoint ask_rules (K : know) (l : list rule) (def : N) : N + tst :=
-  match l with
-  | [] => inl def
-  | r :: l =>
-    match ask_numbers (word K 0) (numbers r) with
-    | No => ask_rules K l def
-    | Ask t => inr t
-    | Yes => match ask_all (ask_cond K) (conditions r) Yes with
-      | Yes => inl (returns r) | No => ask_rules K l def | Ask t => inr t end
-    end
+Definition ask_rule (K : know) (r : rule) : ans :=
+  match ask_numbers (word K 0) (numbers r) with
+  | Yes => ask_all (ask_cond K) (conditions r) Yes
+  | a => a
   end.
-Fixpoint ask_tree (K : know) (t : tree) (def : N) : N + tst :=
+Fixpoint narrow_rules (K : know) (l : list rule) : list rule :=
+  match l with
+  | [] => []
+  | r :: rest => match ask_rule K r with No => narrow_rules K rest | _ => l end
+  end.
+Fixpoint narrow_tree (K : know) (t : tree) (default : N) : residual :=
   match t with
-  | Leaf l => ask_rules K l def
+  | Leaf l => Rules (narrow_rules K l) default
   | Node at_ b r =>
-    if mx (word K 0) <? at_ then ask_tree K b def
-    else if at_ <=? mn (word K 0) then ask_tree K r def
-    else inr (Ge, Wd 0, C at_)
+    if mx (word K 0) <? at_ then narrow_tree K b default
+    else if at_ <=? mn (word K 0) then narrow_tree K r default
+    else Numbers t default
   end.
-Fixpoint ask_sections (K : know) (l : list ready_section) (other : N) : N + tst :=
+Fixpoint narrow_sections (K : know) (l : list ready_section) (other : N) : residual :=
   match l with
-  | [] => inl other
-  | s :: l =>
+  | [] => Sections [] other
+  | s :: rest =>
     match ask_test K (Eq, Wd 1, C (rtoken s)) with
-    | Yes => ask_tree K (rtree s) (rdefault s) | No => ask_sections K l other | Ask t => inr t
-    end
+    | Yes => narrow_tree K (rtree s) (rdefault s) | No => narrow_sections K rest other | Ask _ => Sections l other end
   end.
-Definition ask_filter (K : know) (f : ready_filter) : N + tst := ask_sections K (rsections f) (rother f).
-Fixpoint ask_stack (K : know) (kept : N) (newest_first : list ready_filter) : N + tst :=
+Definition narrow_residual (K : know) (r : residual) : residual :=
+  match r with
+  | Sections l other => narrow_sections K l other
+  | Numbers t default => narrow_tree K t default
+  | Rules l default => Rules (narrow_rules K l) default
+  end.
+Definition narrow (K : know) (p : due) : due :=
+  match p with inl r => inl (narrow_residual K r) | inr l => inr (map (narrow_residual K) l) end.
+
+(** ** Answers *)
+
+Fixpoint ask_rules (K : know) (l : list rule) (default : N) : N + tst :=
+  match l with
+  | [] => inl default
+  | r :: l => match ask_rule K r with Yes => inl (returns r) | No => ask_rules K l default | Ask t => inr t end
+  end.
+Definition ask_residual (K : know) (r : residual) : N + tst :=
+  match narrow_residual K r with
+  | Sections [] other => inl other
+  | Sections (s :: _) _ => inr (Eq, Wd 1, C (rtoken s))
+  | Numbers (Node at_ _ _) _ => inr (Ge, Wd 0, C at_)
+  | Numbers (Leaf l) default | Rules l default => ask_rules K l default
+  end.
+Fixpoint ask_stack (K : know) (kept : N) (newest_first : list residual) : N + tst :=
   match newest_first with
   | [] => inl kept
-  | f :: l => match ask_filter K f with inl v => ask_stack K (stricter kept v) l | inr t => inr t end
+  | r :: l => match ask_residual K r with inl v => ask_stack K (stricter kept v) l | inr t => inr t end
   end.
-(** A policy that is prepared once: [inl] one filter, [inr] a stack, the newest first. *)
-Definition ready_policy := (ready_filter + list ready_filter)%type.
-Definition prepare (p : policy) : ready_policy :=
-  match p with One f => inl (ready f) | Stack l => inr (map ready (rev l)) end.
-Definition ask_policy (K : know) (p : ready_policy) : N + tst :=
-  match p with inl f => ask_filter K f | inr l => ask_stack K allow l end.
+Definition ask_due (K : know) (p : due) : N + tst :=
+  match p with inl r => ask_residual K r | inr l => ask_stack K allow l end.
+
+(** ** Soundness *)
+
+Lemma prepare_sound d p : wf d -> due_val d (prepare p) = verdict d p.
+Proof.
+  intro Hd. assert (forall f, residual_val d (whole f) = filter_val d f) as F.
+  { intro f. unfold whole, filter_val. cbn [residual_val].
+    induction (sections f) as [|s l IH]; cbn [map find]; [reflexivity|]. cbn [rtoken].
+    destruct (d 1%nat =? token s); [|exact IH]. unfold tree_val. cbn [rtree rdefault].
+    apply build_sound; [lia|]. pose proof (Hd 0%nat) as H. unfold W in H. unfold ones. lia. }
+  destruct p as [f|l]; cbn [prepare due_val verdict]; [apply F|]. f_equal. rewrite map_map. apply map_ext, F.
+Qed.
 
 Section Sound.
 Variables (K : know) (d : data).
@@ -340,35 +386,51 @@ Proof.
   destruct (N.leb_spec lo (mn (word K 0))), (N.leb_spec (mx (word K 0)) hi); try exact I.
   cbn [andb is_ans]. destruct (N.leb_spec lo (d 0%nat)), (N.leb_spec (d 0%nat) hi); try lia; reflexivity.
 Qed.
-Lemma ask_rules_sound l def v : ask_rules K l def = inl v -> rules_val d l def = v.
+Lemma ask_rule_sound r : is_ans (ask_rule K r) (matches d r).
 Proof.
-  induction l as [|r l IH]; cbn [ask_rules]; [cbn; congruence|]. rewrite rules_val_cons. unfold matches.
-  pose proof (ask_numbers_sound (numbers r)) as A. unfold covers in A.
-  destruct (ask_numbers _ _); cbn [is_ans] in A; rewrite ?A; [|exact IH|discriminate].
-  pose proof (ask_all_sound _ _ (conditions r) (fun c _ => ask_cond_sound K d c Hd S) Yes true eq_refl) as B. cbn [andb] in B |- *.
-  destruct (ask_all _ _ _); cbn [is_ans] in B; rewrite ?B; [congruence|exact IH|discriminate].
+  unfold ask_rule, matches. pose proof (ask_numbers_sound (numbers r)) as A. unfold covers in A.
+  destruct (ask_numbers _ _); cbn [is_ans] in A |- *; rewrite ?A; [|reflexivity|exact I].
+  exact (ask_all_sound _ _ (conditions r) (fun c _ => ask_cond_sound K d c Hd S) Yes true eq_refl).
 Qed.
-Lemma ask_tree_sound t def v : ask_tree K t def = inl v -> rules_val d (rules_at t (d 0%nat)) def = v.
+Lemma narrow_rules_sound l def : rules_val d (narrow_rules K l) def = rules_val d l def.
+Proof.
+  induction l as [|r l IH]; cbn [narrow_rules]; [reflexivity|]. pose proof (ask_rule_sound r) as A.
+  destruct (ask_rule K r); try reflexivity. cbn [is_ans] in A. rewrite IH, rules_val_cons, A. reflexivity.
+Qed.
+Lemma narrow_tree_sound t def : residual_val d (narrow_tree K t def) = tree_val d t def.
 Proof.
   destruct S as [Sw _]. destruct (Sw 0%nat) as (H1 & H2 & _).
-  induction t as [l|at_ b IHb r IHr]; cbn [ask_tree rules_at]; [apply ask_rules_sound|].
+  induction t as [l|at_ b IHb r IHr]; cbn [narrow_tree]; [apply narrow_rules_sound|]. unfold tree_val in *. cbn [rules_at].
   destruct (N.ltb_spec (mx (word K 0)) at_).
   - destruct (N.ltb_spec (d 0%nat) at_); [exact IHb|lia].
-  - destruct (N.leb_spec at_ (mn (word K 0))); [|discriminate]. destruct (N.ltb_spec (d 0%nat) at_); [lia|exact IHr].
+  - destruct (N.leb_spec at_ (mn (word K 0))); [|reflexivity]. destruct (N.ltb_spec (d 0%nat) at_); [lia|exact IHr].
 Qed.
-Lemma ask_filter_sound f v : ask_filter K (ready f) = inl v -> filter_val d f = v.
+Lemma narrow_residual_sound r : residual_val d (narrow_residual K r) = residual_val d r.
 Proof.
-  unfold ask_filter, filter_val, ready. cbn [rsections rother].
-  induction (sections f) as [|s l IH]; cbn [map ask_sections find]; [congruence|]. cbn [rtoken rdefault rtree].
-  pose proof (ask_test_sound K d (Eq, Wd 1, C (token s)) Hd S) as A. cbn [holds ev rel_val] in A.
-  destruct (ask_test _ _); cbn [is_ans] in A; rewrite ?A; [|exact IH|discriminate].
-  intro E. apply ask_tree_sound in E. rewrite build_sound in E; [exact E|lia|].
-  pose proof (Hd 0%nat) as H. unfold W in H. unfold ones. lia.
+  destruct r as [l o|t def|l def]; cbn [narrow_residual]; [|apply narrow_tree_sound|apply narrow_rules_sound].
+  induction l as [|s l IH]; cbn [narrow_sections]; [reflexivity|].
+  pose proof (ask_test_sound K d (Eq, Wd 1, C (rtoken s)) Hd S) as A. cbn [holds ev rel_val] in A.
+  destruct (ask_test _ _); cbn [is_ans] in A; cbn [residual_val find]; rewrite ?A; [apply narrow_tree_sound|exact IH|reflexivity].
 Qed.
-Lemma ask_policy_sound p v : ask_policy K (prepare p) = inl v -> verdict d p = v.
+Lemma narrow_sound p : due_val d (narrow K p) = due_val d p.
 Proof.
-  destruct p as [f|l]; cbn [prepare ask_policy verdict]; [apply ask_filter_sound|].
-  generalize (rev l) allow. clear l. induction l as [|f l IH]; intro kept; cbn [map ask_stack fold_left]; [congruence|].
-  destruct (ask_filter _ _) as [u|] eqn:A; [|discriminate]. rewrite (ask_filter_sound _ _ A). apply IH.
+  destruct p as [r|l]; cbn [narrow due_val]; [apply narrow_residual_sound|].
+  f_equal. rewrite map_map. apply map_ext, narrow_residual_sound.
+Qed.
+Lemma ask_rules_sound l def v : ask_rules K l def = inl v -> rules_val d l def = v.
+Proof.
+  induction l as [|r l IH]; cbn [ask_rules]; [cbn; congruence|]. rewrite rules_val_cons.
+  pose proof (ask_rule_sound r) as A. destruct (ask_rule K r); cbn [is_ans] in A; rewrite ?A; [congruence|exact IH|discriminate].
+Qed.
+Lemma ask_residual_sound r v : ask_residual K r = inl v -> residual_val d r = v.
+Proof.
+  unfold ask_residual. rewrite <- narrow_residual_sound. destruct (narrow_residual K r) as [[|s l] o|[l|] def|l def];
+    try discriminate; try apply ask_rules_sound. cbn. congruence.
+Qed.
+Lemma ask_due_sound p v : ask_due K p = inl v -> due_val d p = v.
+Proof.
+  destruct p as [r|l]; cbn [ask_due due_val]; [apply ask_residual_sound|].
+  generalize allow. induction l as [|r l IH]; intro kept; cbn [map ask_stack fold_left]; [congruence|].
+  destruct (ask_residual K r) as [u|] eqn:A; [|discriminate]. rewrite (ask_residual_sound _ _ A). apply IH.
 Qed.
 End Sound.

@@ -5,13 +5,11 @@ Import ListNotations.
 Open Scope N_scope.
 Set Default Timeout 10.
 
-(** A place in the program: the knowledge that leads there, the instructions that follow, and the registers. *)
-Record place := Place { known : know; rest : list insn; acc : sexp; idx : sexp; mem : nat -> sexp }.
+(** A place in the program: the knowledge that leads there, what is left of the policy, the instructions that follow, and the
+    registers. *)
+Record place := Place { known : know; pol : due; rest : list insn; acc : sexp; idx : sexp; mem : nat -> sexp }.
 (** Why the search stops: two returned values differ if an input is left; or a value has too many parts. *)
 Inductive stop := Differs (K : know) | TooComplex.
-
-Section Walk.
-Variable pol : ready_policy.
 
 (** The least value of a word, searched for only where the search would stop; [None]: there is none. It may be excluded after
     all, if the search for it is cut off: then [false]. *)
@@ -43,12 +41,12 @@ Fixpoint impossible (i : nat) (l : list wk) : bool + tst :=
 (** The same place, for both results of a test. *)
 Definition split (p : place) (t : tst) : list place :=
   let with_result b := match learn (known p) t b with
-    | Some K => [Place K (rest p) (acc p) (idx p) (mem p)] | None => [] end in
+    | Some K => [Place K (narrow K (pol p)) (rest p) (acc p) (idx p) (mem p)] | None => [] end in
   with_result true ++ with_result false.
 (** A return of [e]. *)
 Definition leaf (p : place) (e : sexp) : list place + stop :=
   let K := known p in
-  match ask_policy K pol with
+  match ask_due K (pol p) with
   | inr t => inl (split p (choose K t))
   | inl v =>
     match decide K (Eq, e, C v) with
@@ -63,12 +61,12 @@ Definition operand (s : src) (x : sexp) : sexp := match s with SK k => C k | SX 
 Definition max_size : N := 200.
 
 (** One place that follows. Values become large only in A. *)
-Definition move (K : know) (q : list insn) (a x : sexp) (m : nat -> sexp) : list place + stop :=
-  if max_size <? size a then inr TooComplex else inl [Place K q a x m].
+Definition move (K : know) (o : due) (q : list insn) (a x : sexp) (m : nat -> sexp) : list place + stop :=
+  if max_size <? size a then inr TooComplex else inl [Place K o q a x m].
 
 Definition step (p : place) : list place + stop :=
-  let '(Place K l a x m) := p in
-  let go := move K in
+  let '(Place K due l a x m) := p in
+  let go := move K due in
   match l with
   | [] => inr TooComplex
   | i :: q =>
@@ -119,13 +117,10 @@ Fixpoint advance_by (n : nat) (s : search) : search :=
 
 (** * Soundness *)
 
-Variable policy : policy.
-Hypothesis ready_is : pol = prepare policy.
-
-(** From this place, the program returns what the policy says. *)
+(** From this place, the program returns what is left of the policy says. *)
 Definition right (p : place) : Prop := forall d, wf d -> sat (known p) d ->
   forall n scratch, (length (rest p) <= n)%nat -> (forall i, scratch i = ev d (mem p i)) ->
-  run n (rest p) (ev d (acc p)) (ev d (idx p)) scratch d = Some (verdict d policy).
+  run n (rest p) (ev d (acc p)) (ev d (idx p)) scratch d = Some (due_val d (pol p)).
 
 Lemma least_sound fuel : forall k w, w < W -> inw k w -> least fuel k <> None.
 Proof.
@@ -149,18 +144,20 @@ Lemma split_sound p t : Forall right (split p t) -> right p.
 Proof.
   intros F d Hd S. unfold split in F. apply Forall_app in F. destruct F as [F1 F2].
   destruct (learn_sound (known p) d t Hd S) as [K [L S']].
-  destruct (holds d t); rewrite L in *; [apply Forall_inv in F1; exact (F1 d Hd S')|apply Forall_inv in F2; exact (F2 d Hd S')].
+  destruct (holds d t); rewrite L in *;
+    [apply Forall_inv in F1; specialize (F1 d Hd S')|apply Forall_inv in F2; specialize (F2 d Hd S')];
+    cbn [pol] in *; rewrite narrow_sound in *; assumption.
 Qed.
 (** A place from which a program returns [e] is right if [leaf] says so. *)
 Lemma leaf_sound p e l : leaf p e = inl l -> Forall right l ->
   (forall d, wf d -> sat (known p) d -> forall n scratch, (length (rest p) <= n)%nat -> (forall i, scratch i = ev d (mem p i)) ->
     run n (rest p) (ev d (acc p)) (ev d (idx p)) scratch d = Some (ev d e)) -> right p.
 Proof.
-  unfold leaf. intros H F R. rewrite ready_is in H.
-  destruct (ask_policy (known p) (prepare policy)) as [v|t] eqn:A; [|injection H as <-; exact (split_sound _ _ F)].
+  unfold leaf. intros H F R.
+  destruct (ask_due (known p) (pol p)) as [v|t] eqn:A; [|injection H as <-; exact (split_sound _ _ F)].
   destruct (decide (known p) (Eq, e, C v)) as [[|]|] eqn:D.
   - intros d Hd S n scratch Hn Hm. rewrite (R d Hd S n scratch Hn Hm).
-    apply (ask_policy_sound _ d Hd S) in A. apply (decide_sound _ d) in D; [|assumption..].
+    apply (ask_due_sound _ d Hd S) in A. apply (decide_sound _ d) in D; [|assumption..].
     cbn [holds rel_val ev] in D. apply N.eqb_eq in D. congruence.
   - destruct (impossible 0 (words (known p))) as [[|]|] eqn:I; [|discriminate|].
     + intros d Hd S. exfalso. exact (impossible_sound _ _ Hd S I).
@@ -175,38 +172,38 @@ Proof. intro. rewrite skipn_length. lia. Qed.
 
 Lemma step_sound p l : step p = inl l -> Forall right l -> right p.
 Proof.
-  destruct p as [K [|i q] a x m]; [discriminate|]. cbn [step]. intros H F.
+  destruct p as [K o [|i q] a x m]; [discriminate|]. cbn [step]. intros H F.
   (* A step to one place: the program runs there. *)
-  assert (forall q' a' x' m', move K q' a' x' m' = inl l ->
+  assert (forall q' a' x' m', move K o q' a' x' m' = inl l ->
     (forall d, wf d -> sat K d -> forall n scratch, (length q <= n)%nat -> (forall i, scratch i = ev d (m i)) ->
       exists scratch', (forall i, scratch' i = ev d (m' i)) /\ (length q' <= n)%nat /\
       run (S n) (i :: q) (ev d a) (ev d x) scratch d = run n q' (ev d a') (ev d x') scratch' d) ->
-    right (Place K q' a' x' m') -> right (Place K (i :: q) a x m)) as Go.
-  { intros q' a' x' m' _ E R d Hd S [|n] scratch Hn Hm; cbn [known rest acc idx mem length] in *; [lia|].
+    right (Place K o q' a' x' m') -> right (Place K o (i :: q) a x m)) as Go.
+  { intros q' a' x' m' _ E R d Hd S [|n] scratch Hn Hm; cbn [known pol rest acc idx mem length] in *; [lia|].
     destruct (E d Hd S n scratch) as (scratch' & Hm' & Hn' & ->); [lia|exact Hm|]. exact (R d Hd S n scratch' Hn' Hm'). }
-  assert (forall q' a' x' m', move K q' a' x' m' = inl l ->
-    right (Place K q' a' x' m')) as Next.
+  assert (forall q' a' x' m', move K o q' a' x' m' = inl l ->
+    right (Place K o q' a' x' m')) as Next.
   { intros q' a' x' m' E. unfold move in E. destruct (max_size <? size a') in E; [discriminate E|]. injection E as <-. exact (Forall_inv F). }
   (* A test that is decided, and one that is not. *)
-  assert (forall t, inl (split (Place K (i :: q) a x m) t) = @inl _ stop l -> right (Place K (i :: q) a x m)) as Split.
+  assert (forall t, inl (split (Place K o (i :: q) a x m) t) = @inl _ stop l -> right (Place K o (i :: q) a x m)) as Split.
   { intros t E. injection E as <-. exact (split_sound _ _ F). }
   assert (forall r b, forall d, wf d -> sat K d ->
     is_ans (ask_form K (formula r b (C 0))) (rel_val r (ev d b) 0)) as Test0.
   { intros r b d Hd S. change 0 with (ev d (C 0)). rewrite <- formula_sound. apply ask_form_sound; assumption. }
   Ltac one Go Next H := refine (Go _ _ _ _ H _ (Next _ _ _ _ H)); intros d Hd S n scratch Hn Hm.
   Ltac done scratch := exists scratch; repeat split; try assumption.
-  destruct i as [w|k|j|k|j|j|j|o s| | | |k|r s jt jf|k| ].
+  destruct i as [w|k|j|k|j|j|j|b s| | | |k|r s jt jf|k| ].
   1-5: one Go Next H; done scratch; cbn [run]; rewrite ?Hm; reflexivity.
   Ltac write_scratch scratch j v Hn Hm := exists (set scratch j v); split; [|split; [exact Hn|reflexivity]];
     let k := fresh in intro k; unfold set; destruct (Nat.eqb k j); auto.
   1: one Go Next H; write_scratch scratch j (ev d a) Hn Hm.
   1: one Go Next H; write_scratch scratch j (ev d x) Hn Hm.
-  - assert (forall o', move K q (mkB o' a (operand s x)) x m = inl l ->
-      (forall d, wf d -> sat K d -> o = Div -> ev d (operand s x) <> 0) -> o' = o -> right (Place K (Alu o s :: q) a x m)) as Op.
+  - assert (forall o', move K o q (mkB o' a (operand s x)) x m = inl l ->
+      (forall d, wf d -> sat K d -> b = Div -> ev d (operand s x) <> 0) -> o' = b -> right (Place K o (Alu b s :: q) a x m)) as Op.
     { intros o' E Z ->. one Go Next E. done scratch. cbn [run]. rewrite operand_val, mkB_sound by exact Hd.
-      destruct o; try reflexivity. specialize (Z d Hd S eq_refl).
+      destruct b; try reflexivity. specialize (Z d Hd S eq_refl).
       destruct (N.eqb_spec (ev d (operand s x)) 0); [contradiction|reflexivity]. }
-    destruct o; try (apply (Op _ H); [discriminate|reflexivity]).
+    destruct b; try (apply (Op _ H); [discriminate|reflexivity]).
     pose proof (Test0 Eq (operand s x)) as A. destruct (ask_form K _); [|apply (Op _ H); [|reflexivity]|exact (Split _ H)].
     + refine (leaf_sound _ _ _ H F _). intros d Hd S [|n] scratch Hn Hm; cbn [rest length] in Hn; [lia|].
       specialize (A d Hd S). cbn [is_ans rel_val] in A. cbn [rest acc idx run]. rewrite operand_val, A. reflexivity.
@@ -236,18 +233,18 @@ Proof.
   induction n as [|n IH]; intros s F; cbn [advance_by] in F; [exact (advance_sound s F)|].
   apply IH. destruct (advance_by n s); auto.
 Qed.
-End Walk.
 
 (** * The answer *)
 
-Definition begin (variables : nat) (p : list insn) : search :=
-  Going [Place (nothing (16 + 2 * variables)) p (C 0) (C 0) (fun _ => C 0)].
+Definition begin (variables : nat) (pol : policy) (p : list insn) : search :=
+  Going [Place (nothing (16 + 2 * variables)) (prepare pol) p (C 0) (C 0) (fun _ => C 0)].
 
 Theorem check_sound budget variables (p : list insn) (pol : policy) :
-  advance_by (prepare pol) budget (begin variables p) = Done ->
+  advance_by budget (begin variables pol p) = Done ->
   forall d, wf d -> run (length p) p 0 0 (fun _ => 0) d = Some (verdict d pol).
 Proof.
   intros H d Hd.
-  assert (fine pol (begin variables p)) as F by (apply (advance_by_sound _ pol eq_refl budget); rewrite H; exact I).
+  assert (fine (begin variables pol p)) as F by (apply (advance_by_sound budget); rewrite H; exact I).
+  rewrite <- (prepare_sound d pol Hd).
   apply Forall_inv in F. exact (F d Hd (nothing_sound _ d Hd) (length p) (fun _ => 0) (le_n _) (fun _ => eq_refl)).
 Qed.

@@ -62,7 +62,7 @@ Definition check_bytes (text program : list N) : answer :=
     match load (byte_order p) program with
     | None => WrongProgram
     | Some l =>
-      match advance_by (prepare (meaning p)) budget (begin (length (variables p)) l) with
+      match advance_by budget (begin (length (variables p)) (meaning p) l) with
       | Done => Accepted
       | Stopped (Differs K) =>
         first_answer (map (distinguishes (byte_order p) (meaning p) program) (calls (byte_order p) K))
@@ -147,7 +147,7 @@ Theorem accepted text program : check_bytes text program = Accepted ->
 Proof.
   unfold check_bytes. destruct (parse text) as [p|]; [|discriminate].
   destruct (load (byte_order p) program) as [l|] eqn:L; [|discriminate].
-  destruct (advance_by _ _ _) as [| |[K|]] eqn:A; try discriminate;
+  destruct (advance_by _ _) as [| |[K|]] eqn:A; try discriminate;
     [|intro E; destruct (first_answer_sound _ _ _ _ _ E) as [?|(? & ? & ? & ? & ? & _)]; discriminate].
   intros _. exists p. split; [reflexivity|]. intros bytes vars B _. unfold kernel_run. rewrite L.
   rewrite (run_same _ _ _ _ _ _ (input (byte_order p) bytes vars)).
@@ -165,7 +165,7 @@ Theorem refused text program o bytes vars returned demanded :
 Proof.
   unfold check_bytes. destruct (parse text) as [p|]; [|discriminate].
   destruct (load (byte_order p) program) as [l|]; [|discriminate].
-  destruct (advance_by _ _ _) as [| |[K|]]; try discriminate. intro E. exists p.
+  destruct (advance_by _ _) as [| |[K|]]; try discriminate. intro E. exists p.
   destruct (first_answer_sound _ _ _ _ _ E) as [X|(? & ? & ? & ? & X & H)]; [discriminate|].
   injection X as -> -> -> -> ->. split; [reflexivity|]. split; [reflexivity|exact H].
 Qed.
