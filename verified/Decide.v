@@ -330,34 +330,51 @@ Qed.
     one whose results are knowledge about a word, so that the undecided test will be decided after some splits. *)
 
 Definition high_bit (n : N) : N := 2 ^ N.log2 n.
-(** The unknown word of an expression, [Some None] if there is none; [None] if there are several. *)
-Fixpoint only_word (K : know) (e : sexp) : option (option nat) :=
+(** Whether words of an expression are unknown: none, one, or several. *)
+Inductive unknown := NoWord | OneWord (i : nat) | Several.
+Fixpoint unknown_of (K : know) (e : sexp) : unknown :=
   match e with
-  | C _ => Some None
-  | Wd i => if mn (word K i) =? mx (word K i) then Some None else Some (Some i)
+  | C _ => NoWord
+  | Wd i => if mn (word K i) =? mx (word K i) then NoWord else OneWord i
   | B _ _ a b =>
-    match only_word K a, only_word K b with
-    | Some None, o | o, Some None => o
-    | Some (Some i), Some (Some j) => if Nat.eqb i j then Some (Some i) else None
-    | _, _ => None
+    match unknown_of K a, unknown_of K b with
+    | NoWord, u | u, NoWord => u
+    | OneWord i, OneWord j => if Nat.eqb i j then OneWord i else Several
+    | _, _ => Several
     end
   end.
 Definition halve (K : know) (i : nat) : tst :=
   let k := word K i in
   let h := N.size (N.lxor (mn k) (mx k)) - 1 in
   (Ge, Wd i, C (N.shiftl (N.shiftr (mx k) h) h)).
+Definition test_bit (i : nat) (u v : N) : tst := (Eq, mkB And (Wd i) (C u), C (N.land v u)).
+(** An unknown bit on which an expression depends; of a whole word, the half in which it is. *)
+Fixpoint part_of (K : know) (e : sexp) (m : N) : option tst :=
+  match e with
+  | C _ => None
+  | Wd i =>
+    if mn (word K i) =? mx (word K i) then None
+    else if m =? ones then Some (halve K i)
+    else let u := N.ldiff m (km (word K i)) in if u =? 0 then None else Some (test_bit i (high_bit u) 0)
+  | B _ And a (C n) => part_of K a (N.land m n)
+  | B _ Lsh a (C n) => part_of K a (N.shiftr m (N.land n 31))
+  | B _ Rsh a (C n) => part_of K a (N.land ones (N.shiftl m (N.land n 31)))
+  | B _ _ a b => match part_of K a ones with Some t => Some t | None => part_of K b ones end
+  end.
 Definition choose (K : know) (t : tst) : tst :=
   let '(r, a, b) := t in
   match norm K t with
   | ARaw =>
-    let other := match only_word K (B 0 Xor a b) with Some (Some i) => halve K i | _ => t end in
     match see K a, see K b with
+    | VL i c, VC n | VC n, VL i c => (Ge, Wd i, C (W - c))
     | VM i m k s, VC n | VC n, VM i m k s =>
       let u := N.ldiff m (km (word K i)) in
-      if u =? 0 then other else let u := high_bit u in
-      (Eq, mkB And (Wd i) (C u), C (N.land (N.lxor (N.shiftl n s) k) u))
-    | VL i c, VC n | VC n, VL i c => (Ge, Wd i, C (W - c))
-    | _, _ => other
+      if u =? 0 then t else test_bit i (high_bit u) (N.lxor (N.shiftl n s) k)
+    | _, _ =>
+      match unknown_of K (B 0 Xor a b) with
+      | Several => t
+      | _ => match part_of K a ones with Some t => t | None => match part_of K b ones with Some t => t | None => t end end
+      end
     end
   | _ => t
   end.

@@ -1,14 +1,11 @@
 (** The grammar of the policy text, version 1, as its parser. docs/policy-text.md describes it with an example.
-
-    A text consists of lines of words. Both are found from the end to the start, so that lists need not be reversed: what
-    belongs to a line [rule …] has been collected when that line is reached. *)
+    Words and lines are read from the last to the first: what belongs to a line [rule …] is known when that line is read. *)
 From Coq Require Import NArith List Bool Ascii String.
 From Callgate Require Import Spec.
 Import ListNotations.
 Open Scope N_scope.
 
 (** * Words *)
-
 Definition word := list N.
 Definition w (s : string) : word := map N_of_ascii (list_ascii_of_string s).
 Fixpoint is (a b : word) : bool :=
@@ -40,11 +37,9 @@ Definition digits (base limit : N) (x : word) : option N :=
   end.
 Definition num (limit : N) (x : word) : option N :=
   match x with 48 :: 120 :: hex => digits 16 limit hex | _ => digits 10 limit x end.
-Definition num32 := num W.
-Definition num64 := num (W * W).
+Definition num32 := num W. Definition num64 := num (W * W).
 
 (** * Conditions *)
-
 Definition names := list (word * operand).
 Fixpoint lookup {T} (l : list (word * T)) (x : word) : option T :=
   match l with [] => None | (name, y) :: l => if is name x then Some y else lookup l x end.
@@ -69,14 +64,12 @@ Fixpoint test_of (n : names) (left : operand) (masks : list operand) (line : lis
   end.
 
 (** * Lines *)
-
 Notation "'let*' x ':=' e 'in' f" := (match e with Some x => f | None => None end) (at level 200, x pattern).
 (** What has been read of the part behind. [open] has the conditions of the rule, and those of each [all] and [any] that is not
     begun yet, the innermost first. *)
 Record state := State {
   open : list (list cond); nrs : list (N * N); done_rules : list rule; done_sections : list section; done : list filter }.
-Definition start := State [[]] [] [] [] [].
-Definition max_depth : nat := 64.
+Definition start := State [[]] [] [] [] []. Definition max_depth : nat := 64.
 
 Definition line_of (n : names) (line : list word) (s : state) : option state :=
   let '(State open nrs rules sections done) := s in
@@ -114,7 +107,6 @@ Definition line_of (n : names) (line : list word) (s : state) : option state :=
   end.
 
 (** * The text *)
-
 Record parsed := Parsed { byte_order : order; variables : names; meaning : policy }.
 (** A policy, or the number of a line that is wrong. *)
 Definition result := (parsed + N)%type.
@@ -129,7 +121,7 @@ Definition body (o : order) (n : names) (stacked : bool) (lines : list (N * list
     | inl s => match line_of (n ++ fields o)%list line s with Some s => inl s | None => inr i end | inr i => inr i end in
   match fold_left step (rev_append lines []) (inl start), stacked with
   | inl (State [[]] [] [] [] [f]), false => inl (Parsed o n (One f))
-  | inl (State [[]] [] [] [] (_ :: _ :: _ as l)), true => inl (Parsed o n (Stack l))
+  | inl (State [[]] [] [] [] ((_ :: _ :: _) as l)), true => inl (Parsed o n (Stack l))
   | inl _, _ => inr (match lines with (i, _) :: _ => i | [] => 0 end)
   | inr i, _ => inr i
   end.

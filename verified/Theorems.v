@@ -53,8 +53,8 @@ Definition calls (o : order) (K : know) : list (list N * list N) :=
 
 (** * The checker *)
 
-(** The search has at most 2^21 steps. *)
-Definition budget : nat := 21.
+(** The search has at most 2^19 steps. *)
+Definition budget : nat := 19.
 Definition check_bytes (text program : list N) : answer :=
   match parse text with
   | inr line => WrongText line

@@ -131,6 +131,9 @@ Definition see_const (K : know) (o : alu) (v : view) (n : N) : view :=
   | Xor, VM i m k s => VM i m (N.lxor k (N.shiftl n s)) s
   | Rsh, VM i m k s => let s := s + N.land n 31 in
     bits_view K i (N.shiftl (N.shiftr m s) s) (N.shiftl (N.shiftr k s) s) s
+  (* Bits that are shifted out do not count; the others must be known. *)
+  | Lsh, VM i m k 0 => let r := N.shiftr ones (N.land n 31) in
+    match bits_view K i (N.land m r) (N.land k r) 0 with VC v => VC (alu_val Lsh v n) | _ => VO end
   | _, _ => VO
   end.
 Fixpoint see (K : know) (e : sexp) : view :=
@@ -185,6 +188,13 @@ Proof.
   rewrite N.add_mod_idemp_l, N.add_mod_idemp_r by discriminate. f_equal. lia.
 Qed.
 
+Lemma shifted_out a n : n < 32 -> N.shiftl a n mod W = N.shiftl (N.land a (N.shiftr ones n)) n mod W.
+Proof.
+  intro H. change W with (2 ^ 32). rewrite <- !N.land_ones. bits z.
+  destruct (N.lt_ge_cases z n) as [L|L]; [rewrite !N.shiftl_spec_low by exact L; reflexivity|].
+  rewrite !N.shiftl_spec_high' by exact L. rewrite N.land_spec, N.shiftr_spec', N.sub_add by exact L.
+  change ones with (N.ones 32). destruct (N.testbit a (z - n)), (N.testbit (N.ones 32) z); reflexivity.
+Qed.
 Lemma see_const_sound K d o v a n : wf d -> sat K d -> view_val d v a -> view_val d (see_const K o v n) (alu_val o a n).
 Proof.
   intros Hd S V.
@@ -198,6 +208,11 @@ Proof.
       [apply bits_view_sound, S|]. bits z.
     rewrite N.shiftl_spec_high' by lia. rewrite N.add_sub.
     destruct (N.testbit (d i) _), (N.testbit m _), (N.testbit k _), (N.testbit n z); reflexivity.
+  - destruct s as [|s]; [|exact I]. set (r := N.shiftr ones (N.land n 31)).
+    pose proof (bits_view_sound K d i (N.land m r) (N.land k r) 0 S) as B. destruct (bits_view _ _ _ _ _) as [v| | |]; try exact I.
+    cbn [view_val alu_val] in *. rewrite N.shiftr_0_r in *. rewrite <- B. rewrite shifted_out.
+    + f_equal. f_equal. fold r. clearbody r. bits z. destruct (N.testbit (d i) z), (N.testbit m z), (N.testbit k z), (N.testbit r z); reflexivity.
+    + change 31 with (N.ones 5). rewrite N.land_ones. apply N.mod_lt. discriminate.
   - rewrite N.shiftr_shiftr. set (t := s + N.land n 31).
     match goal with |- view_val _ _ ?x => replace x with
       (N.shiftr (N.lxor (N.land (d i) (N.shiftl (N.shiftr m t) t)) (N.shiftl (N.shiftr k t) t)) t) end;
