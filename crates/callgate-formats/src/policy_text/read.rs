@@ -373,10 +373,14 @@ impl<'t> Line<'t> {
         match field {
             Some(field) if is_low => Ok(Operand::Field(field.low32())),
             Some(field) => Ok(Operand::Field(field)),
-            None => self.number(word).map(Operand::Number).map_err(|_| {
+            None if word.starts_with(|c: char| c.is_ascii_digit()) => {
+                self.number(word).map(Operand::Number)
+            }
+            None => {
                 let word: String = word.chars().take(40).collect();
-                self.error(format!("`{}` is not a word that is expected here", word.escape_debug()))
-            }),
+                let word = word.escape_debug();
+                Err(self.error(format!("`{word}` is not a word that is expected here")))
+            }
         }
     }
 
