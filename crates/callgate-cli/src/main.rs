@@ -10,6 +10,7 @@
 //! - [`source`]: reads profiles, programs and the filters of processes.
 //! - [`emit`]: writes programs with their figures; [`generating`]: the options of subcommands that do so.
 //! - [`policy_text`]: policy texts of sources.
+//! - [`verified`]: the checker that is proved in Coq.
 //! - [`smt2`]: scripts for SMT solvers.
 //! - [`binary`]: finds the libraries of programs, and the syscalls of their code.
 //! - [`recordings`]: reads recordings and logs of syscalls.
@@ -48,6 +49,7 @@ mod source;
 mod source_words;
 mod stopwatch;
 mod text;
+mod verified;
 
 use std::process::ExitCode;
 

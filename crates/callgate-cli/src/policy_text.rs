@@ -1,6 +1,6 @@
 //! Policy texts of sources: what a filter must do, for reviewers and for the checker that is proved in Coq.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use callgate_core::policy::Policy;
 use callgate_formats::policy_text;
@@ -25,27 +25,16 @@ impl PolicyOption {
         self.policy_text.is_some()
     }
 
-    /// The text with its file, if requested. `conditions` are the options that decide which rules of a profile hold.
-    pub(crate) fn of(&self, stack: &SourceStack, conditions: &str) -> Result<PolicyFile<'_>> {
-        let Some(file) = &self.policy_text else { return Ok(PolicyFile(None)) };
-        if file.as_os_str() == "-" {
-            return Err(Failure::new(
-                "--policy cannot write to standard output, which has the result",
-            )
-            .help("give a file name, or use `callgate policy`; for a file named -, write ./-"));
-        }
-        Ok(PolicyFile(Some((file, text_of(stack, conditions)?))))
-    }
-}
-
-/// A policy text that is to be written.
-pub(crate) struct PolicyFile<'f>(Option<(&'f Path, String)>);
-
-impl PolicyFile<'_> {
-    /// Writes it, if requested.
-    pub(crate) fn write(&self) -> Result<()> {
-        match &self.0 {
-            Some((file, text)) => output::write_file(file, text.as_bytes()),
+    /// Writes the text, if requested.
+    pub(crate) fn write(&self, text: &str) -> Result<()> {
+        match &self.policy_text {
+            Some(file) if file.as_os_str() == "-" => {
+                Err(Failure::new("--policy cannot write to standard output, which has the result")
+                    .help(
+                        "give a file name, or use `callgate policy`; for a file named -, write ./-",
+                    ))
+            }
+            Some(file) => output::write_file(file, text.as_bytes()),
             None => Ok(()),
         }
     }

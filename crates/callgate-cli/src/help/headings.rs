@@ -8,6 +8,7 @@ const OUTPUT: &str = "Output";
 const OF_OUTPUT: &[&str] = &[
     "order",
     "complete",
+    "coq",
     "context",
     "csv",
     "dialect",
