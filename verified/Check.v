@@ -3,7 +3,6 @@ From Coq Require Import NArith List Bool Lia.
 From Callgate Require Import Spec Know View Decide Ask.
 Import ListNotations.
 Open Scope N_scope.
-Set Default Timeout 10.
 
 (** A place in the program: the knowledge that leads there, what is left of the policy, the instructions that follow, and the
     registers. *)
@@ -20,12 +19,13 @@ Fixpoint least (fuel : nat) (k : wk) : option (N * bool) :=
   | O, _ => Some (mn k, false)
   end.
 Definition least_value := least (N.to_nat 5000).
-(** [inl true]: no input is left. [inr t]: that is not known yet, and [t] is a test of a word about which it is not. *)
+(** A bit of a word on which excluded values depend. *)
 Definition open_bit (i : nat) (k : wk) : option tst :=
   match find (fun e => negb (N.ldiff (fst e) (km k) =? 0)) (ex k) with
   | Some (m, _) => let u := high_bit (N.ldiff m (km k)) in Some (Eq, mkB And (Wd i) (C u), C 0)
   | None => None
   end.
+(** [inl true]: no input is left. [inr t]: that is not known yet, and [t] is a test of a word about which it is not. *)
 Fixpoint impossible (i : nat) (l : list wk) : bool + tst :=
   match l with
   | [] => inl false

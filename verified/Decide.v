@@ -3,7 +3,6 @@ From Coq Require Import NArith List Bool Lia.
 From Callgate Require Import Spec Know View.
 Import ListNotations.
 Open Scope N_scope.
-Set Default Timeout 10.
 
 (** * Atoms: tests of a single word *)
 

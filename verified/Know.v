@@ -6,7 +6,6 @@ From Coq Require Import NArith List Bool Lia MSetPositive.
 From Callgate Require Import Spec.
 Import ListNotations.
 Open Scope N_scope.
-Set Default Timeout 10.
 
 Definition ones : N := 4294967295.
 (** Excluded values of the bits in a mask, for several masks. *)

@@ -5,7 +5,6 @@ From Callgate Require Import Spec Text Ask.
 Import ListNotations.
 Open Scope N_scope.
 Open Scope list_scope.
-Set Default Timeout 10.
 
 (** * The printer *)
 

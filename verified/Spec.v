@@ -109,7 +109,7 @@ Definition decode (code jt jf k : N) : option insn :=
   | 116 => shift Rsh | 124 => Some (Alu Rsh SX)
   | 164 => Some (Alu Xor (SK k)) | 172 => Some (Alu Xor SX)
   | 132 => Some Neg | 7 => Some Tax | 135 => Some Txa
-  | 5 => Some (Ja (N.to_nat k))
+  | 5 => if k <? 4096 then Some (Ja (N.to_nat k)) else None  (* longer jumps leave every program *)
   | 21 => jump Eq (SK k) | 29 => jump Eq SX
   | 37 => jump Gt (SK k) | 45 => jump Gt SX
   | 53 => jump Ge (SK k) | 61 => jump Ge SX

@@ -3,7 +3,6 @@ From Coq Require Import NArith List Bool Lia.
 From Callgate Require Import Spec Text Know View Decide Ask Check.
 Import ListNotations.
 Open Scope N_scope.
-Set Default Timeout 10.
 
 (** The checker tries a call that it believes to distinguish policy and program; so its answer is right for no deeper reason. *)
 Inductive reason := Budget | Complexity | NoCall.

@@ -3,7 +3,6 @@ From Coq Require Import NArith List Bool Lia.
 From Callgate Require Import Spec Know.
 Import ListNotations.
 Open Scope N_scope.
-Set Default Timeout 10.
 
 Lemma some_inj {T} (a b : T) : Some a = Some b -> a = b.
 Proof. congruence. Qed.

@@ -98,6 +98,7 @@ let () =
   let wrong name insns = check name "wrong program" (policy "") insns in
   wrong "no return" [ld 4];
   wrong "a jump out" [ja 1; ret 0];
+  wrong "a jump far out" [ja 0xffffffff; ret 0];
   wrong "a branch out" [jeq 0 0 1; ret 0];
   wrong "an unwritten scratch word" [ldm 3; ret 0];
   wrong "a scratch word that one way does not write" [jeq 0 1 0; st 3; ldm 3; ret 0];

@@ -2,5 +2,6 @@
 
 mod checker;
 mod run;
+mod spec;
 
 pub(crate) use run::{HELP, run};

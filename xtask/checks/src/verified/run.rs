@@ -11,19 +11,24 @@ use callgate_tasks::{Result, workspace};
 use callgate_testing::random::Rng;
 
 use super::checker::{Answer, Checker};
+use super::spec::compare;
 use crate::proofs::{built_in, changed, plans, random};
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask verified [--policies N] [--mutants N] [--seed N] [--checker FILE]
+usage: cargo xtask verified [--policies N] [--mutants N] [--spec N] [--seed N] [--checker FILE]
 
 Compiles the built-in profiles and random policies with every aim and cost model, and
 gives each program with the policy text to the checker that is proved in Coq
 (`verified/check` builds it). It must accept all of them, and all changed programs that
 are proved by diagrams to compute the same; it must refuse those that do not, with a
 call. Fails if it accepts one of these, or does not decide about more than 1 of 1,000.
+Before that, compares the specification with the reference interpreter, the acceptance
+rules and the meaning of policies in callgate-core.
 
   --policies N    the number of random policies of each kind (default 150)
   --mutants N     changed programs of each program (default 1)
+  --spec N        random programs, and as many policies, for the specification (default
+                  1000)
   --seed N        the seed, 0 to 255 (default 1)
   --checker FILE  the checker (default verified/build/callgate-check)
 ";
@@ -34,6 +39,7 @@ const ONE_UNDECIDED: usize = 1000;
 struct Arguments {
     policies: usize,
     mutants: usize,
+    spec: usize,
     seed: u8,
     checker: PathBuf,
 }
@@ -55,7 +61,11 @@ struct Count {
 }
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let Arguments { policies, mutants, seed, checker } = parse(arguments)?;
+    let Arguments { policies, mutants, spec, seed, checker } = parse(arguments)?;
+    let (calls, refused) = compare(&checker.with_file_name("spec-run"), spec, seed)?;
+    println!(
+        "{calls:>7} calls with the same value in Spec.v, {refused} of them of programs that are not accepted"
+    );
     let mut checker = Checker::new(&checker)?;
     let built_in = built_in()?;
     let random = random(seed, policies);
@@ -93,6 +103,7 @@ fn parse(arguments: &[String]) -> Result<Arguments> {
     let mut read = Arguments {
         policies: 150,
         mutants: 1,
+        spec: 1000,
         seed: 1,
         checker: workspace().join("verified/build/callgate-check"),
     };
@@ -103,6 +114,7 @@ fn parse(arguments: &[String]) -> Result<Arguments> {
         match word.as_str() {
             "--policies" => read.policies = value.parse().map_err(wrong)?,
             "--mutants" => read.mutants = value.parse().map_err(wrong)?,
+            "--spec" => read.spec = value.parse().map_err(wrong)?,
             "--seed" => read.seed = value.parse().map_err(wrong)?,
             "--checker" => read.checker = PathBuf::from(value),
             _ => return Err(format!("unknown option {word:?}; try --help")),
