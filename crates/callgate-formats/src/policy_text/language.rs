@@ -8,8 +8,11 @@ use crate::profile::Profile;
 
 /// The language.
 pub const LANGUAGE: Language = Language {
-    names: &[Name::read("policy")],
-    forms: &[("x.policy", "a policy text, as `callgate policy` writes it")],
+    names: &[Name::read("policytext")],
+    forms: &[(
+        "policytext:FILE",
+        "a policy text, as `callgate policy` writes it; `policytext:` may be omitted",
+    )],
     likeness,
     ..Language::of("a policy text", "policy-text", read)
 };

@@ -23,16 +23,13 @@
 
 mod comments;
 mod language;
+mod limits;
 mod read;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub use language::LANGUAGE;
+pub use limits::MAX_DEPTH;
 pub use read::{PolicyText, read};
 pub use write::{Unwritable, write};
-
-/// How deep `all` and `any` are nested at most.
-pub const MAX_DEPTH: usize = 64;
-/// The first line.
-const FIRST_LINE: &str = "callgate-policy 1";

@@ -7,7 +7,7 @@ use callgate_core::policy::{
 use callgate_core::template::{MAX_VARIABLES, Symbol, Variable};
 use callgate_core::{Arch, Endian, SyscallSet, Verdict};
 
-use super::{FIRST_LINE, MAX_DEPTH};
+use super::limits::{FIRST_LINE, MAX_DEPTH};
 use crate::included::check_text_size;
 
 /// What a text is: one policy, or a stack of policies, the oldest first.

@@ -10,7 +10,7 @@ use callgate_core::template::{Symbol, Variable};
 use callgate_core::{Arch, Endian};
 
 use super::comments::{of_interval, of_value};
-use super::{FIRST_LINE, MAX_DEPTH};
+use super::limits::{FIRST_LINE, MAX_DEPTH};
 
 /// The column of comments, and the last one of lines.
 const COMMENTS: usize = 40;
