@@ -12,8 +12,9 @@ use callgate_linux::error_text;
 use clap::ValueHint;
 use rustix::fs::MemfdFlags;
 
-use crate::output;
 use crate::report::{self, Failure, Result};
+use crate::source::SourceStack;
+use crate::{output, policy_text};
 
 /// The checker.
 const CHECKER: &str = "callgate-check";
@@ -41,7 +42,12 @@ impl VerifiedOptions {
     pub(crate) fn check(&self, text: &str, program: &Program, endian: Endian) -> Result<()> {
         let program = program.to_bytes(endian);
         if self.verify {
-            ask(text, &program)?;
+            let answer = ask(text, &program)?;
+            if !answer.accepts {
+                let message = format!("{CHECKER} does not accept the program: {}", answer.said);
+                return Err(Failure::new(message).help(DEFECT));
+            }
+            answer.note();
         }
         match &self.theorem {
             Some(file) if file.as_os_str() == "-" => {
@@ -54,8 +60,52 @@ impl VerifiedOptions {
     }
 }
 
-/// Asks the checker; an error unless it accepts.
-fn ask(text: &str, program: &[u8]) -> Result<()> {
+/// What to do if the checker contradicts the proof.
+const DEFECT: &str =
+    "this is a defect of callgate or of the checker; please report it with both files";
+
+/// What the checker says.
+struct Answer {
+    accepts: bool,
+    said: String,
+}
+
+impl Answer {
+    fn note(&self) {
+        report::note(&format!("callgate: {CHECKER}: {}\n", self.said));
+    }
+}
+
+/// Has the checker compare a policy, which is one of two sources, with a program, which is the other. It must agree with the
+/// result of the comparison by diagrams.
+pub(crate) fn compare([a, b]: [&SourceStack; 2], conditions: &str, is_same: bool) -> Result<()> {
+    let program = |stack: &SourceStack| match stack.filters.as_slice() {
+        [filter] => filter.given_program().cloned(),
+        _ => None,
+    };
+    let (policy, program) = match (program(a), program(b)) {
+        (None, Some(program)) => (a, program),
+        (Some(program), None) => (b, program),
+        _ => {
+            return Err(Failure::new("--verify compares a policy with a program")
+                .help("give a program as one of both, such as the result of `callgate compile`"));
+        }
+    };
+    let text = policy_text::text_of(policy, conditions)?;
+    let answer = ask(&text, &program.to_bytes(policy.endian()))?;
+    answer.note();
+    match answer.accepts == is_same {
+        true => Ok(()),
+        false => Err(Failure::new(format!(
+            "{CHECKER} says the opposite of the comparison by diagrams: {}",
+            if is_same { "they are the same" } else { "they differ" }
+        ))
+        .help(DEFECT)),
+    }
+}
+
+/// Asks the checker; an error if it does not decide.
+fn ask(text: &str, program: &[u8]) -> Result<Answer> {
     let failed =
         |error: io::Error| Failure::new(format!("cannot ask {CHECKER}: {}", error_text(&error)));
     // The child inherits both files.
@@ -74,15 +124,12 @@ fn ask(text: &str, program: &[u8]) -> Result<()> {
         Err(error) => return Err(failed(error)),
     };
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    let said = said.trim_end();
-    match output.status.success() {
-        true => {
-            report::note(&format!("callgate: {CHECKER}: {said}\n"));
-            Ok(())
-        }
-        false => Err(Failure::new(format!("{CHECKER} does not accept the program: {said}")).help(
-            "nothing was written; this is a defect of callgate or of the checker, please report it",
-        )),
+    let answer = |accepts| Answer { accepts, said: said.lines().next().unwrap_or("").to_owned() };
+    match output.status.code() {
+        Some(0) => Ok(answer(true)),
+        Some(1) => Ok(answer(false)),
+        _ => Err(Failure::new(format!("{CHECKER} does not decide: {}", said.trim_end()))
+            .help("omit --verify, which changes nothing about callgate's own proof")),
     }
 }
 
