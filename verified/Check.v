@@ -18,12 +18,19 @@ Fixpoint least (fuel : nat) (k : wk) : option (N * bool) :=
   | S f, Some k' => if (mn k =? mn k') && (km k =? km k') then Some (mn k, true) else least f k'
   | O, _ => Some (mn k, false)
   end.
-Definition least_value := least (N.to_nat 5000).
-(** A bit of a word on which excluded values depend. *)
+Definition least_value := least 40.
+(** A bit of a word on which excluded values depend: of the mask with the fewest unknown bits. *)
+Fixpoint ones_in (p : positive) : N := match p with xH => 1 | xO p => ones_in p | xI p => ones_in p + 1 end.
+Definition fewer (best m : N) : N :=
+  match best, m with
+  | _, 0 => best
+  | 0, _ => m
+  | N.pos a, N.pos b => if ones_in b <? ones_in a then m else best
+  end.
 Definition open_bit (i : nat) (k : wk) : option tst :=
-  match find (fun e => negb (N.ldiff (fst e) (km k) =? 0)) (ex k) with
-  | Some (m, _) => let u := high_bit (N.ldiff m (km k)) in Some (Eq, mkB And (Wd i) (C u), C 0)
-  | None => None
+  match fold_left (fun best e => fewer best (N.ldiff (fst e) (km k))) (ex k) 0 with
+  | 0 => None
+  | u => Some (test_bit i (high_bit u) 0)
   end.
 (** [inl true]: no input is left. [inr t]: that is not known yet, and [t] is a test of a word about which it is not. *)
 Fixpoint impossible (i : nat) (l : list wk) : bool + tst :=
