@@ -9,7 +9,8 @@ let usage = "usage: callgate-check POLICY PROGRAM\n\
 
 let fail message = prerr_endline ("callgate-check: " ^ message); exit 2
 
-(* Limits of what is read. The kernel accepts 4,096 instructions of 8 bytes. *)
+(* Limits of what is read, and of the time for an answer. The kernel accepts 4,096 instructions of 8 bytes. *)
+let max_seconds = 60
 let max_text = 4 lsl 20
 let max_program = 4096 * 8
 
@@ -53,6 +54,9 @@ let () =
     | [| _; policy; program |] -> policy, program
     | _ -> prerr_string usage; exit 2 in
   let text = read max_text policy and code = read max_program program in
+  Sys.set_signal Sys.sigalrm
+    (Sys.Signal_handle (fun _ -> fail (Printf.sprintf "not decided: more than %d seconds" max_seconds)));
+  ignore (Unix.alarm max_seconds);
   match check_bytes (numbers text) (numbers code) with
   | exception Stack_overflow -> fail "not decided: the policy is too large for the stack of this process"
   | exception Out_of_memory -> fail "not decided: out of memory"

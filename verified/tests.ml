@@ -79,6 +79,14 @@ let () =
   check "division by zero returns 0" "accepted"
     "callgate-policy 1\nbyte-order little\nfilter 0\narch 3 1\nrule 0\nnr 0 - 0xffffffff\narg0.low == 0\n"
     [ld 4; jeq 3 1 0; ret 0; ld low; tax; ldi 9; divx; ret 1];
+  (* Many values are excluded, under masks that share bits. *)
+  check "excluded values" "accepted"
+    "callgate-policy 1\nbyte-order little\nfilter 3\narch 9 2\nrule 1\nnr 16\narg1.low & 7 == 4\n\
+     arg0.low & 0x2020220 != 0x20000\nrule 4\nnr 16\narg0.low == 0x5f0f0a63\nrule 1\nnr 16\narg0.low & 0xff == 0x80\n"
+    [ld 4; jeq 9 0 27; ld 0; jeq 16 0 22; ld low; jeq 0x5f0f0a63 0 3; ld low1; jset 3 20 0; jset 4 18 19;
+     and_ 0x20202ff; jge 0x20080 0 8; jge 0x20281 0 4; jeq 0x2000080 14 0; jeq 0x2000280 13 0; jeq 0x2020080 12 0;
+     jeq 0x2020280 11 7; jge 0x20081 0 10; jge 0x20280 9 0; jset 0x320 4 7; jge 0x281 0 1; jset 0x2a0 2 5; jge 0x280 5 0;
+     jeq 0x80 4 0; ld low1; jset 3 1 0; jset 4 1 0; ret 2; ret 1; ret 4; ret 3];
   (* Comparisons of two unknown values. *)
   ok "two arguments" "arg0.low == arg1.low" [ld low; tax; ld low1; jeqx 0 1];
   ok "the same, exchanged" "arg0.low == arg1.low" [ld low1; tax; ld low; jeqx 0 1];
