@@ -27,6 +27,7 @@ const SUMMARIES: &[(&str, &str)] = &[
         "systemd-groups",
         "generate the table of systemd's groups of syscalls, or check that it is current",
     ),
+    ("verified", "ask the checker that is proved in Coq about the programs of many policies"),
 ];
 
 /// The tasks, for the command line.

@@ -11,8 +11,8 @@ use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcom
 
 use crate::commands::{
     asm, bench, check, compile, completions, convert, diff, disasm, dry_run, dump, explain, fuzz,
-    generate, lint, man, merge, optimize, record, report, run, sets, simulate, sources, subset,
-    why,
+    generate, lint, man, merge, optimize, policy, record, report, run, sets, simulate, sources,
+    subset, why,
 };
 use crate::report::{ERROR_STATUS, Failure, Result, note};
 use crate::source_words::with_source_option;
@@ -126,6 +126,7 @@ subcommands! {
     "sources" Sources(sources::SourcesArgs) => sources::run,
     "simulate" Simulate(simulate::SimulateArgs) => simulate::run,
     "diff" Diff(diff::DiffArgs) => diff::run,
+    "policy" Policy(policy::PolicyArgs) => policy::run,
     "convert" Convert(convert::ConvertArgs) => convert::run,
     "subset" Subset(subset::SubsetArgs) => subset::run,
     "explain" Explain(explain::ExplainArgs) => explain::run,

@@ -158,6 +158,11 @@ fn only(
 }
 
 impl ComparisonArgs {
+    /// The options that decide whether conditions of a profile hold.
+    pub(crate) fn conditions(&self) -> String {
+        self.reading.conditions()
+    }
+
     /// Reads the filters. Prints warnings.
     pub(crate) fn read(&self) -> Result<(SourceStack, SourceStack)> {
         let (a, b) = (Source::parse(&self.a)?, Source::parse(&self.b)?);

@@ -11,7 +11,7 @@ use crate::advice;
 use crate::emit::{EmitOptions, Generated};
 use crate::options::{CompileOptions, PROMPT, SourceOptions};
 use crate::report::{self, Failure, Result};
-use crate::source::{AnyFilter, Combination, Source, SourceFilter};
+use crate::source::{AnyFilter, Combination, Source, SourceFilter, SourceStack};
 
 /// How a program is written, how sources are read, and how they are compiled.
 #[derive(Debug, clap::Args)]
@@ -27,9 +27,13 @@ pub(crate) struct GeneratingOptions {
 }
 
 impl GeneratingOptions {
-    /// Reads a source as one filter. Prints warnings.
-    pub(crate) fn read(&self, source: &OsStr) -> Result<SourceFilter> {
-        Source::parse(source)?.read_to_compile(&self.reading.for_kernel())
+    /// Reads a source as one filter; `look` gets the filters before they are merged. Prints warnings.
+    pub(crate) fn read_observed(
+        &self,
+        source: &OsStr,
+        look: impl FnOnce(&SourceStack) -> Result<()>,
+    ) -> Result<SourceFilter> {
+        Source::parse(source)?.read_to_compile_observed(&self.reading.for_kernel(), look)
     }
 
     /// Reads a source as one filter, or a socket filter. Prints warnings.

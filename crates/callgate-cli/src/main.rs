@@ -9,6 +9,8 @@
 //! - [`socket_filters`]: compares and optimizes filters of packets.
 //! - [`source`]: reads profiles, programs and the filters of processes.
 //! - [`emit`]: writes programs with their figures; [`generating`]: the options of subcommands that do so.
+//! - [`policy_text`]: policy texts of sources.
+//! - [`verified`]: the checker that is proved in Coq.
 //! - [`smt2`]: scripts for SMT solvers.
 //! - [`binary`]: finds the libraries of programs, and the syscalls of their code.
 //! - [`recordings`]: reads recordings and logs of syscalls.
@@ -36,6 +38,7 @@ mod outcome;
 mod output;
 mod packets;
 mod page_facts;
+mod policy_text;
 mod progress;
 mod recordings;
 mod report;
@@ -46,6 +49,7 @@ mod source;
 mod source_words;
 mod stopwatch;
 mod text;
+mod verified;
 
 use std::process::ExitCode;
 

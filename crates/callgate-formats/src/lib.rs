@@ -76,6 +76,7 @@ pub mod lxc;
 pub mod minijail;
 pub mod nsjail;
 pub mod oci;
+pub mod policy_text;
 mod presets;
 mod profile;
 mod rule_readers;

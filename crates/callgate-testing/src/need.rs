@@ -48,6 +48,8 @@ needs! {
     Containers = "containers",
     /// The SMT solvers z3 and cvc5; of the tests, only `cargo lab smt` uses them.
     Smt = "smt",
+    /// Coq and OCaml; no test uses them, only `verified/check`.
+    Coq = "coq",
     /// A command or library of the system that is not named here.
     Tool = "tool",
     /// A feature of the running kernel that is not named here.

@@ -18,6 +18,7 @@ mod models;
 mod oci;
 mod phrasing;
 mod policies;
+mod policy_text;
 mod programs;
 mod readme;
 mod requests;

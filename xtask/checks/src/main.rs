@@ -10,6 +10,7 @@ mod seccomp_names;
 mod structure;
 mod syscalls;
 mod systemd_groups;
+mod verified;
 
 use std::process::ExitCode;
 
@@ -57,6 +58,12 @@ const TASKS: &[Task] = &[
         summary: "generate the table of systemd's groups of syscalls, or check that it is current",
         help: systemd_groups::HELP,
         run: systemd_groups::run,
+    },
+    Task {
+        name: "verified",
+        summary: "ask the checker that is proved in Coq about the programs of many policies",
+        help: verified::HELP,
+        run: verified::run,
     },
 ];
 

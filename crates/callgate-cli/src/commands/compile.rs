@@ -10,10 +10,12 @@ use super::targets;
 use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
 use crate::options::ArchParser;
+use crate::policy_text::{self, PolicyOption};
 use crate::report::{self, Failure, Result};
 use crate::smt2::{Smt2Option, side};
 use crate::source::{BUILT_IN, Compile, SourceFilter};
 use crate::stopwatch::Stopwatch;
+use crate::verified::VerifiedOptions;
 
 /// Compile a filter into a BPF program and prove that both are equivalent
 #[derive(Debug, clap::Args)]
@@ -37,6 +39,7 @@ Examples:
   callgate compile docker:seccomp.json --emit c > filter.h
   callgate compile old.bpf --optimize size -o new.bpf
   callgate compile profile.json -o filter.bpf --smt2 check.smt2; z3 check.smt2
+  callgate compile profile.json -o filter.bpf --verify --policy filter.txt
   callgate compile sandbox.kafel --emit c --installer > filter.h
   callgate compile x.kafel --emit c --target x86_64 --target aarch64 > filter.h
   callgate compile sandbox.kafel --set controller_fd=7 -o filter.bpf
@@ -56,11 +59,21 @@ pub(crate) struct CompileArgs {
     smt2: Smt2Option,
 
     #[command(flatten)]
+    policy: PolicyOption,
+
+    #[command(flatten)]
+    verified: VerifiedOptions,
+
+    #[command(flatten)]
     generating: GeneratingOptions,
 }
 
 pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
     if !args.target.is_empty() {
+        if args.policy.is_given() || args.verified.is_given() {
+            return Err(Failure::new("--policy, --verify and --coq are for one program")
+                .help("omit --target, and give --arch"));
+        }
         if args.smt2.is_given() {
             return Err(
                 Failure::new("--smt2 is for one program").help("omit --target, and give --arch")
@@ -68,9 +81,15 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
         }
         return targets::run(&args.source, &args.generating, &args.target);
     }
-    let filter = args.generating.read(&args.source)?;
+    let mut policy = None;
+    let filter = args.generating.read_observed(&args.source, |stack| {
+        if args.policy.is_given() || args.verified.is_given() {
+            policy = Some(policy_text::text_of(stack, &args.generating.reading.conditions())?);
+        }
+        Ok(())
+    })?;
     if filter.has_variables() {
-        return run_with_variables(&filter, args);
+        return run_with_variables(&filter, policy.as_deref(), args);
     }
     let mut stopwatch = Stopwatch::start();
     let has_figures = args.generating.emitting.has_figures();
@@ -82,6 +101,10 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
         filters: vec![smt::Filter::Program(&compiled.program)],
     };
     args.smt2.write(filter.endian(), &source, &program)?;
+    if let Some(text) = &policy {
+        args.verified.check(text, &compiled.program, filter.endian())?;
+        args.policy.write(text)?;
+    }
     let arches = &filter.arches;
     let proof = "the program is equivalent to the source";
     args.generating.deliver(Generated {
@@ -96,7 +119,15 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
 }
 
 /// Compiles a policy with variables.
-fn run_with_variables(filter: &SourceFilter, args: &CompileArgs) -> Result<u8> {
+fn run_with_variables(
+    filter: &SourceFilter,
+    policy: Option<&str>,
+    args: &CompileArgs,
+) -> Result<u8> {
+    if args.verified.is_given() {
+        return Err(Failure::new("--verify and --coq are for programs without variables")
+            .help("give their values with --set NAME=VALUE"));
+    }
     let mut stopwatch = Stopwatch::start();
     let compiled = filter.compile_template(&args.generating.compiling(), &mut stopwatch)?;
     let source = side(&filter.name, std::slice::from_ref(filter));
@@ -105,6 +136,9 @@ fn run_with_variables(filter: &SourceFilter, args: &CompileArgs) -> Result<u8> {
     let program = smt::Filter::Template(template);
     let program = Side { name: "the compiled program", filters: vec![program] };
     args.smt2.write(filter.endian(), &source, &program)?;
+    if let Some(text) = policy {
+        args.policy.write(text)?;
+    }
     let arches = &filter.arches;
     args.generating.deliver(Generated {
         program: template.program(),

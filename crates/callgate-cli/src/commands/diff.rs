@@ -9,6 +9,7 @@ use crate::report::{Failure, Result};
 use crate::smt2::{Smt2Option, side};
 use crate::socket_filters;
 use crate::source::AnyBoth;
+use crate::verified;
 
 /// Compare two filters and print syscalls on which they differ
 #[derive(Debug, clap::Args)]
@@ -46,6 +47,7 @@ Examples:
   callgate diff old.json new.json --format markdown > comment.md
   callgate diff --max 100 --format json old.json new.json
   callgate diff profile.json filter.bpf --smt2 check.smt2; z3 check.smt2
+  callgate diff profile.json filter.bpf --verify
 
 Exit status: 0 equivalent, 1 different, 2 error.")]
 pub(crate) struct DiffArgs {
@@ -54,12 +56,22 @@ pub(crate) struct DiffArgs {
 
     #[command(flatten)]
     smt2: Smt2Option,
+
+    /// Also ask callgate-check, the checker that is proved in Coq; one of both must be a policy, the other a program
+    #[arg(long)]
+    verify: bool,
 }
 
 pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
     let (a, b) = match args.comparison.read_any()? {
         AnyBoth::Syscalls(both) => *both,
         AnyBoth::Packets(both) => {
+            if args.verify {
+                return Err(Failure::new(
+                    "--verify is for seccomp filters, and these take packets",
+                )
+                .help("omit --verify"));
+            }
             if args.smt2.is_given() {
                 return Err(Failure::new(
                     "--smt2 compares seccomp filters, and these take packets",
@@ -69,6 +81,10 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
             return socket_filters::diff(&args.comparison, &both);
         }
     };
+    if args.verify && args.comparison.is_about_some() {
+        return Err(Failure::new("--verify compares whole filters, but syscalls are given")
+            .help("omit the syscalls or --verify"));
+    }
     if args.smt2.is_given() && args.comparison.is_about_some() {
         return Err(Failure::new("--smt2 compares whole filters, but syscalls are given")
             .help("omit the syscalls or --smt2"));
@@ -79,6 +95,10 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
     let all = query::differences(&functions.store, functions.a, functions.b, usize::MAX)
         .map_err(|error| Failure::new(error.to_string()))?;
     let is_same = functions.a == functions.b;
+    if args.verify {
+        let [whole_a, whole_b] = functions.whole();
+        verified::compare([&a, &b], &args.comparison.conditions(), whole_a == whole_b)?;
+    }
     let remark = match functions.arguments() {
         Arguments::Kernel => {
             Some("arguments are compared as the kernel reads them (--arguments kernel)")

@@ -17,6 +17,7 @@ pub(crate) mod lint;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod optimize;
+pub(crate) mod policy;
 pub(crate) mod record;
 pub(crate) mod report;
 mod rule_places;

@@ -8,6 +8,7 @@ const OUTPUT: &str = "Output";
 const OF_OUTPUT: &[&str] = &[
     "order",
     "complete",
+    "coq",
     "context",
     "csv",
     "dialect",
@@ -21,6 +22,7 @@ const OF_OUTPUT: &[&str] = &[
     "output",
     "package",
     "patch",
+    "policy",
     "smt2",
     "stats",
     "target",

@@ -55,7 +55,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &["explain", "why", "lint", "report", "simulate", "diff", "subset", "check", "sources"],
     ),
     ("Run and measure", &["run", "test", "record", "dump", "bench", "fuzz"]),
-    ("Programs as text", &["asm", "disasm"]),
+    ("Filters as text", &["asm", "disasm", "policy"]),
     ("Shell", &["completions", "man", "help"]),
 ];
 

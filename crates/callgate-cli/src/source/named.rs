@@ -139,7 +139,18 @@ impl Source {
     /// Reads a filter to compile it; merges a stack into one program. A process without filters
     /// is an error. Prints warnings.
     pub(crate) fn read_to_compile(&self, options: &SourceOptions) -> Result<SourceFilter> {
-        into_filter(checked(self.read_stack(options)?, options))
+        self.read_to_compile_observed(options, |_| Ok(()))
+    }
+
+    /// Like [`Source::read_to_compile`]; `look` gets the filters before they are merged.
+    pub(crate) fn read_to_compile_observed(
+        &self,
+        options: &SourceOptions,
+        look: impl FnOnce(&SourceStack) -> Result<()>,
+    ) -> Result<SourceFilter> {
+        let stack = checked(self.read_stack(options)?, options);
+        look(&stack)?;
+        into_filter(stack)
     }
 
     /// Reads two sources with the same options and with `own` ones, which take precedence, after the end of their names.

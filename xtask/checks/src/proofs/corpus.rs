@@ -12,7 +12,7 @@ use callgate_testing::random::{named_policies, policies, policies_of_one_argumen
 const KERNEL: KernelVersion = KernelVersion { major: 6, minor: 12 };
 
 /// The policies that are built in, for each architecture as the native one.
-pub(super) fn built_in() -> Result<Vec<Policy>> {
+pub(crate) fn built_in() -> Result<Vec<Policy>> {
     let mut all = Vec::new();
     for native in Arch::ALL.iter().copied() {
         let arches = abis(native);
@@ -25,7 +25,7 @@ pub(super) fn built_in() -> Result<Vec<Policy>> {
 }
 
 /// Random policies: as people write them, with any conditions, and with many values of one argument.
-pub(super) fn random(seed: u8, count: usize) -> Vec<Policy> {
+pub(crate) fn random(seed: u8, count: usize) -> Vec<Policy> {
     let mut all = samples(&named_policies(8), seed, count);
     all.extend(samples(&policies(4), seed, count));
     all.extend(samples(&policies_of_one_argument(), seed, count / 4));

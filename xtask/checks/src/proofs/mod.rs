@@ -3,4 +3,5 @@
 mod corpus;
 mod run;
 
-pub(crate) use run::{HELP, run};
+pub(crate) use corpus::{built_in, random};
+pub(crate) use run::{HELP, changed, plans, run};

@@ -134,7 +134,8 @@ fn check(policy: &Policy, rng: &mut Rng, count: &mut Count) -> Result<()> {
     Ok(())
 }
 
-fn plans() -> impl Iterator<Item = (Aim, Model)> {
+/// All aims and cost models.
+pub(crate) fn plans() -> impl Iterator<Item = (Aim, Model)> {
     let aims = [Aim::Speed, Aim::Size, Aim::Quick];
     aims.into_iter().flat_map(|aim| Model::ALL.iter().map(move |model| (aim, *model)))
 }
@@ -174,7 +175,7 @@ fn prove(
 }
 
 /// The program with one instruction changed, if the kernel accepts it.
-fn changed(program: &Program, rng: &mut Rng) -> Option<Program> {
+pub(crate) fn changed(program: &Program, rng: &mut Rng) -> Option<Program> {
     let mut insns = program.insns().to_vec();
     let at = rng.below(insns.len());
     let insn: &mut Insn = insns.get_mut(at)?;

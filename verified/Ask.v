@@ -1,0 +1,439 @@
+(** What a policy returns, given what is known of the input; or a test on which that depends. *)
+From Coq Require Import NArith List Bool Lia.
+From Callgate Require Import Spec Know View Decide.
+Import ListNotations.
+Open Scope N_scope.
+
+(** * Formulas over tests of words *)
+
+Inductive form := FT (t : tst) | FAnd (a b : form) | FOr (a b : form) | FNot (a : form).
+Fixpoint fval (d : data) (f : form) : bool :=
+  match f with
+  | FT t => holds d t | FAnd a b => fval d a && fval d b | FOr a b => fval d a || fval d b | FNot a => negb (fval d a)
+  end.
+
+(** [a = 0], [a & b <> 0] and other relations, taken apart where the values are combined from several words. *)
+Fixpoint zero (a : sexp) : form :=
+  match a with
+  | B _ Or a b => FAnd (zero a) (zero b)
+  | B _ And a b => FNot (FT (Share, a, b))
+  | B _ Xor a b => FT (Eq, a, b)
+  | _ => FT (Eq, a, C 0)
+  end.
+Fixpoint shares (a b : sexp) : form :=
+  match a with B _ Or x y => FOr (shares x b) (shares y b) | _ => FT (Share, a, b) end.
+Definition formula (r : rel) (a b : sexp) : form :=
+  match r, b with
+  | Eq, C 0 => zero a
+  | Gt, C 0 => FNot (zero a)
+  | Share, _ => shares a b
+  | _, _ => FT (r, a, b)
+  end.
+
+Lemma lor_zero a b : (N.lor a b =? 0) = (a =? 0) && (b =? 0).
+Proof.
+  pose proof (N.lor_eq_0_iff a b). destruct (N.eqb_spec (N.lor a b) 0), (N.eqb_spec a 0), (N.eqb_spec b 0); cbn; tauto.
+Qed.
+Lemma zero_sound d a : fval d (zero a) = (ev d a =? 0).
+Proof.
+  induction a as [n|i|s o a IHa b IHb]; try reflexivity. destruct o; try reflexivity; cbn [zero fval holds ev rel_val alu_val].
+  - rewrite IHa, IHb. symmetry. apply lor_zero.
+  - apply negb_involutive.
+  - apply eqb_iff. symmetry. apply N.lxor_eq_0_iff.
+Qed.
+Lemma shares_sound d a b : fval d (shares a b) = rel_val Share (ev d a) (ev d b).
+Proof.
+  induction a as [n|i|s o x IHx y IHy]; try reflexivity. destruct o; try reflexivity.
+  cbn [shares fval ev alu_val]. rewrite IHx, IHy. cbn [rel_val].
+  rewrite (N.land_comm (N.lor _ _)), N.land_lor_distr_r, lor_zero, negb_andb, !(N.land_comm (ev d b)). reflexivity.
+Qed.
+Lemma formula_sound d r a b : fval d (formula r a b) = rel_val r (ev d a) (ev d b).
+Proof.
+  destruct r; try reflexivity; [| |apply shares_sound]; destruct b as [[|n]| |]; try reflexivity;
+    cbn [formula fval]; rewrite zero_sound; cbn [ev rel_val].
+  - reflexivity.
+  - destruct (N.eqb_spec (ev d a) 0), (N.ltb_spec 0 (ev d a)); try reflexivity; lia.
+Qed.
+
+(** * Tests of policies: numbers of 64 bits as two words *)
+
+Definition halves := (sexp * sexp)%type.
+Definition halves_of (x : operand) : halves :=
+  match x with Const n => (C (n mod W), C (n / W)) | Wide low high => (Wd low, Wd high) | Low low => (Wd low, C 0) end.
+Definition and_halves (a b : halves) : halves := (mkB And (fst a) (fst b), mkB And (snd a) (snd b)).
+Definition compare (r : rel) (a b : halves) : form :=
+  let high r := formula r (snd a) (snd b) in
+  match r with
+  | Eq => FAnd (high Eq) (formula Eq (fst a) (fst b))
+  | _ => FOr (high Gt) (FAnd (high Eq) (formula r (fst a) (fst b)))
+  end.
+Definition test_form (t : test) : form :=
+  let a := fold_left (fun a m => and_halves a (halves_of m)) (masks t) (halves_of (left t)) in
+  let b := halves_of (right t) in
+  match op t with
+  | CEq => compare Eq a b | CNe => FNot (compare Eq a b) | CGe => compare Ge a b | CLt => FNot (compare Ge a b)
+  | CGt => compare Gt a b | CLe => FNot (compare Gt a b)
+  end.
+
+(** The halves are those of a number. *)
+Definition are (d : data) (h : halves) (n : N) : Prop := ev d (fst h) = n mod W /\ ev d (snd h) = n / W.
+
+Lemma halves_of_sound d x : wf d -> are d (halves_of x) (operand_val d x).
+Proof.
+  intro Hd. destruct x as [n|l h|l]; split; cbn [halves_of operand_val fst snd ev]; try reflexivity;
+    rewrite ?(N.mul_comm W); pose proof (Hd l) as H.
+  - rewrite N.mod_add by discriminate. symmetry. apply N.mod_small, H.
+  - rewrite N.div_add by discriminate. rewrite N.div_small by exact H. reflexivity.
+  - symmetry. apply N.mod_small, H.
+  - symmetry. apply N.div_small, H.
+Qed.
+Lemma W_pow : W = 2 ^ 32. Proof. reflexivity. Qed.
+Lemma land_mod a b : N.land a b mod W = N.land (a mod W) (b mod W).
+Proof.
+  rewrite W_pow, <- !N.land_ones. bits n.
+  destruct (N.testbit a n), (N.testbit b n), (N.testbit (N.ones 32) n); reflexivity.
+Qed.
+Lemma land_div a b : N.land a b / W = N.land (a / W) (b / W).
+Proof. rewrite W_pow, <- !N.shiftr_div_pow2. apply N.shiftr_land. Qed.
+Lemma and_halves_sound d a b m n : wf d -> are d a m -> are d b n -> are d (and_halves a b) (N.land m n).
+Proof.
+  intros Hd [A1 A2] [B1 B2]. split; cbn [and_halves fst snd]; rewrite mkB_sound by exact Hd; cbn [alu_val];
+    rewrite ?A1, ?A2, ?B1, ?B2; symmetry; [apply land_mod|apply land_div].
+Qed.
+Lemma compare_sound d r a b m n : r <> Share -> are d a m -> are d b n -> fval d (compare r a b) = rel_val r m n.
+Proof.
+  intros Hr [A1 A2] [B1 B2].
+  pose proof (N.div_mod m W ltac:(discriminate)) as Dm. pose proof (N.div_mod n W ltac:(discriminate)) as Dn.
+  pose proof (N.mod_lt m W ltac:(discriminate)) as Lm. pose proof (N.mod_lt n W ltac:(discriminate)) as Ln.
+  destruct r; try congruence; cbn [compare fval]; rewrite !formula_sound, A1, A2, B1, B2; cbn [rel_val];
+    clear A1 A2 B1 B2; revert Dm Dn Lm Ln; generalize (m / W) (m mod W) (n / W) (n mod W); unfold W; intros mh ml nh nl ? ? ? ?.
+  - destruct (N.eqb_spec mh nh), (N.eqb_spec ml nl), (N.eqb_spec m n); cbn [andb]; try reflexivity; lia.
+  - destruct (N.ltb_spec nh mh), (N.eqb_spec mh nh), (N.ltb_spec nl ml), (N.ltb_spec n m); cbn [andb orb]; try reflexivity; lia.
+  - destruct (N.ltb_spec nh mh), (N.eqb_spec mh nh), (N.leb_spec nl ml), (N.leb_spec n m); cbn [andb orb]; try reflexivity; lia.
+Qed.
+Lemma test_form_sound d t : wf d -> fval d (test_form t) = test_val d t.
+Proof.
+  intro Hd. unfold test_form, test_val.
+  set (h := fold_left _ (masks t) (halves_of (left t))). set (n := fold_left _ (masks t) (operand_val d (left t))).
+  assert (are d h n) as A.
+  { unfold h, n. pose proof (halves_of_sound d (left t) Hd) as A. revert A.
+    generalize (halves_of (left t)) (operand_val d (left t)). induction (masks t) as [|m l IH]; intros g v A; [exact A|].
+    apply IH, and_halves_sound; [exact Hd|exact A|apply halves_of_sound, Hd]. }
+  pose proof (halves_of_sound d (right t) Hd) as Br. clearbody h n.
+  destruct (op t); cbn [fval cmp_val]; erewrite compare_sound by (eassumption || discriminate); cbn [rel_val];
+    rewrite ?N.leb_antisym, ?negb_involutive; reflexivity.
+Qed.
+
+(** * Answers *)
+
+Inductive ans := Yes | No | Ask (t : tst).
+Definition is_ans (a : ans) (b : bool) : Prop := match a with Yes => b = true | No => b = false | Ask _ => True end.
+Definition ans_not (a : ans) : ans := match a with Yes => No | No => Yes | a => a end.
+(** Whether all answers are yes; [pending] is the answer so far. *)
+Definition ask_all {T} (ask : T -> ans) : list T -> ans -> ans :=
+  fix go l pending := match l with
+  | [] => pending
+  | x :: l => match ask x with
+    | No => No
+    | Yes => go l pending
+    | Ask t => go l (match pending with Yes => Ask t | _ => pending end)
+    end
+  end.
+
+Definition ask_test (K : know) (t : tst) : ans :=
+  match decide K t with Some true => Yes | Some false => No | None => Ask t end.
+Fixpoint ask_form (K : know) (f : form) : ans :=
+  match f with
+  | FT t => ask_test K t
+  | FAnd a b => match ask_form K a with
+    | No => No | Yes => ask_form K b | Ask t => match ask_form K b with No => No | _ => Ask t end end
+  | FOr a b => match ask_form K a with
+    | Yes => Yes | No => ask_form K b | Ask t => match ask_form K b with Yes => Yes | _ => Ask t end end
+  | FNot a => ans_not (ask_form K a)
+  end.
+Fixpoint ask_cond (K : know) (c : cond) : ans :=
+  match c with
+  | Is t => ask_form K (test_form t)
+  | All l => ask_all (ask_cond K) l Yes
+  | Any l => ans_not (ask_all (fun c => ans_not (ask_cond K c)) l Yes)
+  end.
+
+Lemma ans_not_sound a x : is_ans a x -> is_ans (ans_not a) (negb x).
+Proof. destruct a; cbn; intros; subst; auto. Qed.
+Lemma ask_all_sound {T} (ask : T -> ans) (val : T -> bool) l : (forall x, In x l -> is_ans (ask x) (val x)) ->
+  forall pending b, is_ans pending b -> is_ans (ask_all ask l pending) (b && forallb val l).
+Proof.
+  induction l as [|x l IH]; intros H pending b P; cbn [ask_all forallb]; [rewrite andb_true_r; exact P|].
+  pose proof (H x (or_introl eq_refl)) as X. fold (ask_all ask).
+  assert (forall y, In y l -> is_ans (ask y) (val y)) as R by (intros; apply H; right; assumption).
+  destruct (ask x); cbn [is_ans] in X.
+  - rewrite X. apply (IH R), P.
+  - rewrite X. apply andb_false_r.
+  - rewrite andb_assoc. apply (IH R). destruct pending; cbn [is_ans] in *; subst; auto.
+Qed.
+Lemma ask_test_sound K d t : wf d -> sat K d -> is_ans (ask_test K t) (holds d t).
+Proof.
+  intros Hd S. unfold ask_test. destruct (decide K t) as [[|]|] eqn:D; cbn; auto; exact (decide_sound _ _ _ _ Hd S D).
+Qed.
+Lemma ask_form_sound K d f : wf d -> sat K d -> is_ans (ask_form K f) (fval d f).
+Proof.
+  intros Hd S. induction f as [t|a IHa b IHb|a IHa b IHb|a IHa]; cbn [ask_form fval].
+  - apply ask_test_sound; assumption.
+  - destruct (ask_form K a); cbn [is_ans] in IHa; rewrite ?IHa; [exact IHb|reflexivity|].
+    destruct (ask_form K b); cbn [is_ans] in *; auto. rewrite IHb. apply andb_false_r.
+  - destruct (ask_form K a); cbn [is_ans] in IHa; rewrite ?IHa; [reflexivity|exact IHb|].
+    destruct (ask_form K b); cbn [is_ans] in *; auto. rewrite IHb. apply orb_true_r.
+  - apply ans_not_sound, IHa.
+Qed.
+
+Section cond_rect.
+  Variable P : cond -> Prop.
+  Hypothesis HIs : forall t, P (Is t).
+  Hypothesis HAll : forall l, Forall P l -> P (All l).
+  Hypothesis HAny : forall l, Forall P l -> P (Any l).
+  Fixpoint cond_all (c : cond) : P c :=
+    let list := fix go l : Forall P l := match l with [] => Forall_nil P | c :: l => Forall_cons c (cond_all c) (go l) end in
+    match c with Is t => HIs t | All l => HAll l (list l) | Any l => HAny l (list l) end.
+End cond_rect.
+
+Lemma negb_forallb {T} (f : T -> bool) l : negb (forallb (fun x => negb (f x)) l) = existsb f l.
+Proof. induction l as [|x l IH]; cbn; [reflexivity|]. rewrite negb_andb, negb_involutive, IH. reflexivity. Qed.
+Lemma ask_cond_sound K d c : wf d -> sat K d -> is_ans (ask_cond K c) (cond_val d c).
+Proof.
+  intros Hd S. induction c as [t|l IH|l IH] using cond_all; cbn [ask_cond cond_val].
+  - rewrite <- test_form_sound by exact Hd. apply ask_form_sound; assumption.
+  - rewrite Forall_forall in IH. exact (ask_all_sound _ _ l IH Yes true eq_refl).
+  - rewrite Forall_forall in IH. rewrite <- negb_forallb. apply ans_not_sound.
+    refine (ask_all_sound _ (fun c => negb (cond_val d c)) l _ Yes true eq_refl).
+    intros c I. apply ans_not_sound, IH, I.
+Qed.
+
+(** * Rules: a search tree over syscall numbers *)
+
+(** The rules that may match in each interval of numbers; [Node at_] divides below [at_]. *)
+Inductive tree := Leaf (l : list rule) | Node (at_ : N) (below rest : tree).
+Fixpoint rules_at (t : tree) (n : N) : list rule :=
+  match t with Leaf l => l | Node at_ b r => if n <? at_ then rules_at b n else rules_at r n end.
+
+Definition within (lo hi : N) (l : list (N * N)) : list (N * N) :=
+  fold_left (fun done i => if (fst i <=? hi) && (lo <=? snd i) then i :: done else done) l [].
+Definition restrict (lo hi : N) (l : list rule) : list rule :=
+  rev_append (fold_left (fun done r =>
+    match within lo hi (numbers r) with
+    | [] => done | n => Rule (returns r) n (conditions r) :: done end) l []) [].
+(** Where intervals begin, or end before, inside [lo] to [hi]. *)
+Definition cuts (lo hi : N) (l : list rule) : list N :=
+  fold_left (fun done r => fold_left (fun done i =>
+    let add c done := if (lo <? c) && (c <=? hi) then c :: done else done in
+    add (fst i) (add (snd i + 1) done)) (numbers r) done) l [].
+Definition middle {T} (l : list T) : option T :=
+  hd_error (snd (fold_left (fun '(odd, rest) _ => (negb odd, if odd then tl rest else rest)) l (false, l))).
+Fixpoint build (depth : nat) (lo hi : N) (l : list rule) : tree :=
+  let l := restrict lo hi l in
+  match depth with
+  | O => Leaf l
+  | S depth =>
+    match middle (cuts lo hi l) with
+    | None => Leaf l
+    | Some c => Node c (build depth lo (c - 1) l) (build depth c hi l)
+    end
+  end.
+
+Definition covers (n : N) (l : list (N * N)) : bool := existsb (fun i => (fst i <=? n) && (n <=? snd i)) l.
+Lemma within_sound lo hi n l : lo <= n -> n <= hi -> covers n (within lo hi l) = covers n l.
+Proof.
+  intros L H. unfold within. transitivity (covers n l || covers n []); [|apply orb_false_r].
+  generalize (@nil (N * N)). induction l as [|[a b] l IH]; intro done; [reflexivity|]. cbn [fold_left fst snd]. rewrite IH.
+  cbn [covers existsb fst snd]. fold (covers n l).
+  destruct (N.leb_spec a hi), (N.leb_spec lo b); cbn [andb covers existsb fst snd]; fold (covers n done);
+    destruct (N.leb_spec a n), (N.leb_spec n b), (covers n l), (covers n done); try reflexivity; lia.
+Qed.
+Lemma rules_val_cons d r l def : rules_val d (r :: l) def = if matches d r then returns r else rules_val d l def.
+Proof. unfold rules_val. cbn [find]. destruct (matches d r); reflexivity. Qed.
+Lemma rules_val_app d a b def : rules_val d (a ++ b) def = rules_val d a (rules_val d b def).
+Proof. induction a as [|r a IH]; [reflexivity|]. cbn [app]. rewrite !rules_val_cons, IH. reflexivity. Qed.
+Lemma restrict_sound d lo hi l def : lo <= d 0%nat -> d 0%nat <= hi ->
+  rules_val d (restrict lo hi l) def = rules_val d l def.
+Proof.
+  intros L H. unfold restrict. rewrite rev_append_rev, app_nil_r.
+  match goal with |- context [fold_left ?f l []] => set (step := f) end.
+  assert (forall done, rules_val d (rev (fold_left step l done)) def = rules_val d (rev done) (rules_val d l def)) as G.
+  2: { rewrite G. reflexivity. }
+  induction l as [|r l IH]; intro done; [reflexivity|]. cbn [fold_left]. rewrite IH. unfold step.
+  pose proof (within_sound lo hi _ (numbers r) L H) as E.
+  rewrite rules_val_cons. unfold matches at 1. fold (covers (d 0%nat) (numbers r)). rewrite <- E.
+  destruct (within _ _ _) as [|i n] eqn:F; [reflexivity|].
+  cbn [rev]. rewrite rules_val_app. f_equal. rewrite rules_val_cons. reflexivity.
+Qed.
+Lemma build_sound d depth : forall lo hi l def, lo <= d 0%nat -> d 0%nat <= hi ->
+  rules_val d (rules_at (build depth lo hi l) (d 0%nat)) def = rules_val d l def.
+Proof.
+  induction depth as [|depth IH]; intros lo hi l def L H; cbn [build]; [apply restrict_sound; assumption|].
+  destruct (middle _) as [c|]; cbn [rules_at]; [|apply restrict_sound; assumption].
+  destruct (N.ltb_spec (d 0%nat) c); rewrite IH by lia; apply restrict_sound; assumption.
+Qed.
+
+(** * Policies *)
+
+(** What is left of a filter where some things are known: sections, one section, or rules of one. *)
+Record ready_section := Ready { rtoken : N; rdefault : N; rtree : tree }.
+Inductive residual := Sections (l : list ready_section) (other : N) | Numbers (t : tree) (default : N)
+| Rules (l : list rule) (default : N).
+Definition whole (f : filter) : residual :=
+  Sections (map (fun s => Ready (token s) (default s) (build 64 0 ones (rules s))) (sections f)) (other f).
+(** [inl]: one filter; [inr]: a stack, the newest first. *)
+Definition due := (residual + list residual)%type.
+Definition prepare (p : policy) : due := match p with One f => inl (whole f) | Stack l => inr (map whole (rev l)) end.
+
+Definition tree_val (d : data) (t : tree) (default : N) : N := rules_val d (rules_at t (d 0%nat)) default.
+Definition residual_val (d : data) (r : residual) : N :=
+  match r with
+  | Sections l other =>
+    match find (fun s => d 1%nat =? rtoken s) l with Some s => tree_val d (rtree s) (rdefault s) | None => other end
+  | Numbers t default => tree_val d t default
+  | Rules l default => rules_val d l default
+  end.
+Definition due_val (d : data) (p : due) : N :=
+  match p with inl r => residual_val d r | inr l => fold_left stricter (map (residual_val d) l) allow end.
+
+(** ** Narrowing: what cannot apply is dropped *)
+
+Fixpoint ask_numbers (k : wk) (l : list (N * N)) : ans :=
+  match l with
+  | [] => No
+  | (lo, hi) :: l =>
+    if (mx k <? lo) || (hi <? mn k) then ask_numbers k l
+    else if (lo <=? mn k) && (mx k <=? hi) then Yes
+    else Ask (Ge, Wd 0, C (if mn k <? lo then lo else hi + 1))
+  end.
+Definition ask_rule (K : know) (r : rule) : ans :=
+  match ask_numbers (word K 0) (numbers r) with
+  | Yes => ask_all (ask_cond K) (conditions r) Yes
+  | a => a
+  end.
+Fixpoint narrow_rules (K : know) (l : list rule) : list rule :=
+  match l with
+  | [] => []
+  | r :: rest => match ask_rule K r with No => narrow_rules K rest | _ => l end
+  end.
+Fixpoint narrow_tree (K : know) (t : tree) (default : N) : residual :=
+  match t with
+  | Leaf l => Rules (narrow_rules K l) default
+  | Node at_ b r =>
+    if mx (word K 0) <? at_ then narrow_tree K b default
+    else if at_ <=? mn (word K 0) then narrow_tree K r default
+    else Numbers t default
+  end.
+Fixpoint narrow_sections (K : know) (l : list ready_section) (other : N) : residual :=
+  match l with
+  | [] => Sections [] other
+  | s :: rest =>
+    match ask_test K (Eq, Wd 1, C (rtoken s)) with
+    | Yes => narrow_tree K (rtree s) (rdefault s) | No => narrow_sections K rest other | Ask _ => Sections l other end
+  end.
+Definition narrow_residual (K : know) (r : residual) : residual :=
+  match r with
+  | Sections l other => narrow_sections K l other
+  | Numbers t default => narrow_tree K t default
+  | Rules l default => Rules (narrow_rules K l) default
+  end.
+Definition narrow (K : know) (p : due) : due :=
+  match p with inl r => inl (narrow_residual K r) | inr l => inr (map (narrow_residual K) l) end.
+
+(** ** Answers *)
+
+Fixpoint ask_rules (K : know) (l : list rule) (default : N) : N + tst :=
+  match l with
+  | [] => inl default
+  | r :: l => match ask_rule K r with Yes => inl (returns r) | No => ask_rules K l default | Ask t => inr t end
+  end.
+Definition ask_residual (K : know) (r : residual) : N + tst :=
+  match narrow_residual K r with
+  | Sections [] other => inl other
+  | Sections (s :: _) _ => inr (Eq, Wd 1, C (rtoken s))
+  | Numbers (Node at_ _ _) _ => inr (Ge, Wd 0, C at_)
+  | Numbers (Leaf l) default | Rules l default => ask_rules K l default
+  end.
+Fixpoint ask_stack (K : know) (kept : N) (newest_first : list residual) : N + tst :=
+  match newest_first with
+  | [] => inl kept
+  | r :: l => match ask_residual K r with inl v => ask_stack K (stricter kept v) l | inr t => inr t end
+  end.
+Definition ask_due (K : know) (p : due) : N + tst :=
+  match p with inl r => ask_residual K r | inr l => ask_stack K allow l end.
+
+(** ** Soundness *)
+
+Lemma prepare_sound d p : wf d -> due_val d (prepare p) = verdict d p.
+Proof.
+  intro Hd. assert (forall f, residual_val d (whole f) = filter_val d f) as F.
+  { intro f. unfold whole, filter_val. cbn [residual_val].
+    induction (sections f) as [|s l IH]; cbn [map find]; [reflexivity|]. cbn [rtoken].
+    destruct (d 1%nat =? token s); [|exact IH]. unfold tree_val. cbn [rtree rdefault].
+    apply build_sound; [lia|]. pose proof (Hd 0%nat) as H. unfold W in H. unfold ones. lia. }
+  destruct p as [f|l]; cbn [prepare due_val verdict]; [apply F|]. f_equal. rewrite map_map. apply map_ext, F.
+Qed.
+
+Section Sound.
+Variables (K : know) (d : data).
+Hypotheses (Hd : wf d) (S : sat K d).
+
+Lemma ask_numbers_sound l : is_ans (ask_numbers (word K 0) l) (covers (d 0%nat) l).
+Proof.
+  destruct S as [Sw _]. destruct (Sw 0%nat) as (H1 & H2 & _).
+  induction l as [|[lo hi] l IH]; cbn [ask_numbers covers existsb fst snd]; [reflexivity|]. fold (covers (d 0%nat) l).
+  destruct (N.ltb_spec (mx (word K 0)) lo); cbn [orb].
+  { destruct (N.leb_spec lo (d 0%nat)); [lia|]. exact IH. }
+  destruct (N.ltb_spec hi (mn (word K 0))).
+  { destruct (N.leb_spec (d 0%nat) hi); [lia|]. rewrite andb_false_r. exact IH. }
+  destruct (N.leb_spec lo (mn (word K 0))), (N.leb_spec (mx (word K 0)) hi); try exact I.
+  cbn [andb is_ans]. destruct (N.leb_spec lo (d 0%nat)), (N.leb_spec (d 0%nat) hi); try lia; reflexivity.
+Qed.
+Lemma ask_rule_sound r : is_ans (ask_rule K r) (matches d r).
+Proof.
+  unfold ask_rule, matches. pose proof (ask_numbers_sound (numbers r)) as A. unfold covers in A.
+  destruct (ask_numbers _ _); cbn [is_ans] in A |- *; rewrite ?A; [|reflexivity|exact I].
+  exact (ask_all_sound _ _ (conditions r) (fun c _ => ask_cond_sound K d c Hd S) Yes true eq_refl).
+Qed.
+Lemma narrow_rules_sound l def : rules_val d (narrow_rules K l) def = rules_val d l def.
+Proof.
+  induction l as [|r l IH]; cbn [narrow_rules]; [reflexivity|]. pose proof (ask_rule_sound r) as A.
+  destruct (ask_rule K r); try reflexivity. cbn [is_ans] in A. rewrite IH, rules_val_cons, A. reflexivity.
+Qed.
+Lemma narrow_tree_sound t def : residual_val d (narrow_tree K t def) = tree_val d t def.
+Proof.
+  destruct S as [Sw _]. destruct (Sw 0%nat) as (H1 & H2 & _).
+  induction t as [l|at_ b IHb r IHr]; cbn [narrow_tree]; [apply narrow_rules_sound|]. unfold tree_val in *. cbn [rules_at].
+  destruct (N.ltb_spec (mx (word K 0)) at_).
+  - destruct (N.ltb_spec (d 0%nat) at_); [exact IHb|lia].
+  - destruct (N.leb_spec at_ (mn (word K 0))); [|reflexivity]. destruct (N.ltb_spec (d 0%nat) at_); [lia|exact IHr].
+Qed.
+Lemma narrow_residual_sound r : residual_val d (narrow_residual K r) = residual_val d r.
+Proof.
+  destruct r as [l o|t def|l def]; cbn [narrow_residual]; [|apply narrow_tree_sound|apply narrow_rules_sound].
+  induction l as [|s l IH]; cbn [narrow_sections]; [reflexivity|].
+  pose proof (ask_test_sound K d (Eq, Wd 1, C (rtoken s)) Hd S) as A. cbn [holds ev rel_val] in A.
+  destruct (ask_test _ _); cbn [is_ans] in A; cbn [residual_val find]; rewrite ?A; [apply narrow_tree_sound|exact IH|reflexivity].
+Qed.
+Lemma narrow_sound p : due_val d (narrow K p) = due_val d p.
+Proof.
+  destruct p as [r|l]; cbn [narrow due_val]; [apply narrow_residual_sound|].
+  f_equal. rewrite map_map. apply map_ext, narrow_residual_sound.
+Qed.
+Lemma ask_rules_sound l def v : ask_rules K l def = inl v -> rules_val d l def = v.
+Proof.
+  induction l as [|r l IH]; cbn [ask_rules]; [cbn; congruence|]. rewrite rules_val_cons.
+  pose proof (ask_rule_sound r) as A. destruct (ask_rule K r); cbn [is_ans] in A; rewrite ?A; [congruence|exact IH|discriminate].
+Qed.
+Lemma ask_residual_sound r v : ask_residual K r = inl v -> residual_val d r = v.
+Proof.
+  unfold ask_residual. rewrite <- narrow_residual_sound. destruct (narrow_residual K r) as [[|s l] o|[l|] def|l def];
+    try discriminate; try apply ask_rules_sound. cbn. congruence.
+Qed.
+Lemma ask_due_sound p v : ask_due K p = inl v -> due_val d p = v.
+Proof.
+  destruct p as [r|l]; cbn [ask_due due_val]; [apply ask_residual_sound|].
+  generalize allow. induction l as [|r l IH]; intro kept; cbn [map ask_stack fold_left]; [congruence|].
+  destruct (ask_residual K r) as [u|] eqn:A; [|discriminate]. rewrite (ask_residual_sound _ _ A). apply IH.
+Qed.
+End Sound.

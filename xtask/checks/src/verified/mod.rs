@@ -1,0 +1,7 @@
+//! `cargo xtask verified`: the checker that is proved in Coq decides about programs of many policies.
+
+mod checker;
+mod run;
+mod spec;
+
+pub(crate) use run::{HELP, run};
