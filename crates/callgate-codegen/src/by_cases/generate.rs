@@ -3,7 +3,7 @@
 use callgate_core::diagram::DiagramError;
 use callgate_core::{Arch, Cases, Layout, NumberInterval, Op, SectionCases, Verdict, Word};
 
-use super::lists::Lists;
+use super::lists::{Lists, Repeated};
 use super::short::short_program;
 use crate::code::{CodeId, Graph, Held};
 use crate::cost::{Aim, Model};
@@ -12,16 +12,6 @@ use crate::layout::{Program, lay_out};
 use crate::query::Interval;
 use crate::weights::{Alike, Permission, WeightedSyscall, Weights, shares_of_alike};
 use crate::{Instructions, Result};
-
-/// Whether tests that several clauses have in common are repeated on a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeated {
-    /// Each test is made once. Each combination of results may need code of its own.
-    No,
-    /// Each clause is tested as if nothing were known, except by those before it that exclude it: the code is about as long as
-    /// all clauses together.
-    Yes,
-}
 
 /// A program for cases; `None` if they need too much code. The program may be longer than the kernel accepts. The aim decides only
 /// the search trees and the layout; clauses are always tested in order. With [`Aim::Quick`] and without weights, short filters

@@ -3,12 +3,21 @@
 use callgate_core::{Cases, Clause, Literal, Op, Verdict, Word, WordTest, excludes};
 use rustc_hash::FxHashMap as HashMap;
 
-use super::generate::Repeated;
 use crate::Instructions;
 use crate::code::{AnyBit, Code, CodeId, Graph, Held};
 use crate::cost::Aim;
 use crate::query::Interval;
 use crate::tree::{Price, WeightedInterval, search_tree, tree_code};
+
+/// Whether tests that several clauses have in common are repeated on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeated {
+    /// Each test is made once. Each combination of results may need code of its own.
+    No,
+    /// Each clause is tested as if nothing were known, except by those before it that exclude it: the code is about as long as
+    /// all clauses together.
+    Yes,
+}
 
 /// The maximum number of clauses in all lists, 8 MB.
 const MAX_REMAINING: usize = 1 << 18;

@@ -15,4 +15,5 @@ mod generate;
 mod lists;
 mod short;
 
-pub use generate::{Repeated, generate_by_cases};
+pub use generate::generate_by_cases;
+pub use lists::Repeated;

@@ -2,10 +2,9 @@
 
 use callgate_bpf::SyscallTable;
 use callgate_codegen::{Repeated, generate_by_cases};
-use callgate_core::policy::Policy;
+use callgate_core::policy::{Policy, Section};
 use callgate_core::{Arch, Cases, Meaning, NumberInterval, Program, Proved, Verdict};
 
-use super::candidates::count_tests;
 use super::expected::Executed;
 use super::options::{Compiled, Options, Phase, Stats};
 
@@ -42,6 +41,13 @@ pub(super) fn by_cases(
     let proved = programs.iter().find_map(|program| cases.prove_with_cache(program, &known))?;
     observe(Phase::Proved);
     Some(ByCases { program: proved, constant_allow: known.len() })
+}
+
+/// The number of comparisons of a section.
+pub(super) fn count_tests(section: &Section) -> usize {
+    let mut count = 0;
+    section.rules.iter().for_each(|rule| rule.when.for_each_test(&mut |_| count += 1));
+    count
 }
 
 impl ByCases {

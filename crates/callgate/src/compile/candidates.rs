@@ -9,11 +9,11 @@
 
 use callgate_codegen::{Aim, expected_shares};
 use callgate_core::diagram::Budget;
-use callgate_core::policy::{Policy, Section, Test};
+use callgate_core::policy::{Policy, Test};
 use callgate_core::{Arch, Endian, Meaning, Op, Program, Word};
 use rustc_hash::FxHashSet;
 
-use super::by_cases::by_cases;
+use super::by_cases::{by_cases, count_tests};
 use super::diagram::Parts;
 use super::error::CompileError;
 use super::expected::mean;
@@ -80,13 +80,6 @@ fn first_budget(policy: &Policy, Budget { nodes, steps }: Budget) -> Budget {
         return Budget { nodes, steps };
     }
     Budget { nodes: nodes.min(FIRST.nodes), steps: steps.min(FIRST.steps) }
-}
-
-/// The number of comparisons of a section.
-pub(super) fn count_tests(section: &Section) -> usize {
-    let mut count = 0;
-    section.rules.iter().for_each(|rule| rule.when.for_each_test(&mut |_| count += 1));
-    count
 }
 
 /// Whether a program by cases may be shorter than this one, which has more instructions for arguments than the rules have different
