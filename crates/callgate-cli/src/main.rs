@@ -17,6 +17,7 @@
 #![deny(unsafe_code)]
 
 mod advice;
+mod any_values;
 mod arguments;
 mod binary;
 mod called;

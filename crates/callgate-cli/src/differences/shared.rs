@@ -66,7 +66,7 @@ pub(super) fn by_change<'d>(
     all
 }
 
-/// The differences in a sentence: for how many syscalls a filter is looser and stricter, and which of them are dangerous.
+/// The differences in at most two sentences: which syscalls are newly allowed and denied, and which of them are dangerous.
 pub(super) fn summary(
     changes: &[(Change, &Difference)],
     compared: &Compared<'_>,
@@ -102,19 +102,48 @@ fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     }
 }
 
-/// The dangerous ones of these syscalls, or some of them if none is.
-fn which(
-    names: &BTreeSet<&'static str>,
+/// The dangerous ones of these syscalls.
+fn dangerous(
     changes: &[(Change, &Difference)],
     compared: &Compared<'_>,
     titles: Titles,
-) -> String {
+) -> BTreeSet<&'static str> {
     let found = changes.iter().flat_map(|(change, one)| dangers(one, titles, *change, compared));
-    let dangerous: BTreeSet<&str> = found.flat_map(|(_, names)| names).collect();
-    match dangerous.is_empty() {
-        true => listed(names.iter().copied()),
-        false => format!("dangerous: {}", listed(dangerous)),
-    }
+    found.flat_map(|(_, names)| names).collect()
+}
+
+/// Syscalls with their number and names, the dangerous ones first: `3 syscalls, 1 of them dangerous: DANGER ptrace; …`.
+fn named(names: &BTreeSet<&'static str>, dangerous: &BTreeSet<&'static str>) -> (String, String) {
+    let count = counted(names.len() as u64, "syscall");
+    let others = names.difference(dangerous).copied();
+    let which = match (dangerous.len(), names.len()) {
+        (0, _) => format!(": {}", listed(names.iter().copied())),
+        (1, 1) => format!(", and it is dangerous: {}", listed(dangerous.iter().copied())),
+        (some, all) if some == all => {
+            format!(", and all are dangerous: {}", listed(dangerous.iter().copied()))
+        }
+        (some, _) => format!(
+            ", {some} of them dangerous: {}; the {}: {}",
+            listed(dangerous.iter().copied()),
+            if names.len() - some == 1 { "other" } else { "others" },
+            listed(others)
+        ),
+    };
+    (count, which)
+}
+
+/// Whether one of the filters decides about some syscalls of these kinds of changes by their arguments.
+fn depends(
+    changes: &[(Change, &Difference)],
+    kinds: &[Change],
+    compared: &Compared<'_>,
+) -> &'static str {
+    let is_whole = |side: Side, one: &Difference| {
+        matches!(compared.common_outcome(side, one), Some(Outcome::Always(_)))
+    };
+    let mut own = changes.iter().filter(|(change, _)| kinds.contains(change));
+    let found = own.any(|(_, one)| !is_whole(Side::A, one) || !is_whole(Side::B, one));
+    if found { ", at least with some arguments" } else { "" }
 }
 
 /// What A allows and B does not, and what both deny, A with a less strict action.
@@ -123,58 +152,65 @@ fn exceeding(
     compared: &Compared<'_>,
     [a, b]: [&str; 2],
 ) -> String {
-    let allowed = names_of(changes, &[Change::Less, Change::Both]);
+    let kinds = [Change::Less, Change::Both];
+    let allowed = names_of(changes, &kinds);
     let others = names_of(changes, &[Change::Other, Change::More]);
-    let mut parts = Vec::new();
+    let mut sentences = Vec::new();
     if !allowed.is_empty() {
-        let calls = counted(allowed.len() as u64, "syscall");
-        let which = which(&allowed, changes, compared, Titles::Excess);
-        parts.push(format!(
-            "{a} allows {calls} ({which}) that {b} denies, at least for some arguments"
-        ));
+        let (count, which) = named(&allowed, &dangerous(changes, compared, Titles::Excess));
+        let some = depends(changes, &kinds, compared);
+        sentences.push(format!("{a} allows {count} that {b} denies{some}{which}."));
     }
     // With another architecture, the same name may be denied by both.
     let others = others.difference(&allowed).count();
     if others > 0 {
         let calls = counted(others as u64, "syscall");
-        let more = if parts.is_empty() { calls } else { format!("{others} more") };
-        let who = if parts.is_empty() { a } else { "it" };
-        parts.push(format!("{who} denies {more} with a less strict action"));
+        let more = if sentences.is_empty() { calls } else { format!("{others} more") };
+        let who = if sentences.is_empty() { a } else { "It" };
+        sentences.push(format!("{who} denies {more} with a less strict action."));
     }
-    match parts.is_empty() {
-        true => format!("{a} is looser than {b} only for numbers without a name"),
-        false => parts.join("; "),
+    match sentences.is_empty() {
+        true => format!("{a} is looser than {b} only for numbers without a name."),
+        false => sentences.join(" "),
     }
 }
 
-/// For how many syscalls B is looser and stricter than A.
+/// What B allows and A does not, and what A allows and B does not: a sentence each.
 fn changed(
     changes: &[(Change, &Difference)],
     compared: &Compared<'_>,
     [a, b]: [&str; 2],
 ) -> String {
-    let more = names_of(changes, &[Change::More, Change::Both]);
-    let less = names_of(changes, &[Change::Less, Change::Both]);
+    let (of_more, of_less) = ([Change::More, Change::Both], [Change::Less, Change::Both]);
+    let (more, less) = (names_of(changes, &of_more), names_of(changes, &of_less));
     let other = names_of(changes, &[Change::Other]);
-    let syscalls = |count: usize| counted(count as u64, "syscall");
-    let mut parts = Vec::new();
-    if !more.is_empty() {
-        let which = which(&more, changes, compared, Titles::Changes);
-        parts.push(format!("looser than {a} for {} ({which})", syscalls(more.len())));
+    if more.is_empty() && less.is_empty() {
+        let what = match other.len() {
+            0 => "They differ only for numbers without a name.".to_owned(),
+            count => {
+                let calls = counted(count as u64, "syscall");
+                format!("{calls} that both deny get another error or action.")
+            }
+        };
+        return format!("{b} allows exactly what {a} allows. {what}");
     }
-    if !less.is_empty() {
-        let than = if more.is_empty() { format!(" than {a}") } else { String::new() };
-        let which = listed(less.iter().copied());
-        parts.push(format!("stricter{than} for {} ({which})", syscalls(less.len())));
-    }
-    match (parts.as_slice(), other.len()) {
-        ([], 0) => format!("{b} differs from {a} only in numbers without a name"),
-        ([], count) => {
-            let get = if count == 1 { "gets" } else { "get" };
-            format!("{b} allows what {a} allows; {} {get} another error or action", syscalls(count))
+    let first = match more.is_empty() {
+        true => format!("{b} allows nothing that {a} denies."),
+        false => {
+            let (count, which) = named(&more, &dangerous(changes, compared, Titles::Changes));
+            let some = depends(changes, &of_more, compared);
+            format!("{b} allows {count} that {a} denies{some}{which}.")
         }
-        (parts, _) => format!("{b} is {}", parts.join(", and ")),
-    }
+    };
+    let second = match less.is_empty() {
+        true => format!("It allows all that {a} allows."),
+        false => {
+            let (count, which) = named(&less, &BTreeSet::new());
+            let some = depends(changes, &of_less, compared);
+            format!("It denies {count} that {a} allows{some}{which}.")
+        }
+    };
+    format!("{first} {second}")
 }
 
 /// The syscalls of a group by their ABI, that of the example first: x86-64 and x32 have one arch token, and the same

@@ -4,6 +4,7 @@ use callgate_bpf::SyscallTable;
 use std::fmt::Write;
 
 use callgate::Arch;
+use callgate::explain::Mark;
 use callgate_bpf::syscalls::list_syscalls;
 use callgate_codegen::query::Difference;
 
@@ -45,7 +46,7 @@ pub(crate) fn text(
         let changes = by_change(differences, compared, shown.titles);
         let sentence = summary(&changes, compared, [&a.to_string(), &b.to_string()], shown.titles);
         let at_least =
-            if differences.more() > 0 { "; at least: not all groups are shown" } else { "" };
+            if differences.more() > 0 { " There are more: not all groups are shown." } else { "" };
         wrap(&mut text, &format!("{sentence}{at_least}"), 0, 2);
         changes.iter().for_each(|(change, one)| group(&mut text, one, *change, compared, shown));
     }
@@ -82,8 +83,8 @@ fn group(
         }
     }
     for (reason, names) in dangers(difference, shown.titles, change, compared) {
-        text.push_str("    dangerous:");
-        wrap(text, &format!(" {}: {reason}", names.join(", ")), 14, 6);
+        let mark = outcome::paint(Mark::Denied, "DANGER");
+        wrap(text, &format!("    {mark}: {}: {reason}", names.join(", ")), 0, 6);
     }
     let [before, after] = arch.map_or_else(Default::default, |arch| {
         neighbours(compared, arch, data.nr, shown.context as usize)

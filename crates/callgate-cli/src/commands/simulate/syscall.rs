@@ -13,10 +13,13 @@ use callgate_vm::{EngineKind, Reference, SeccompEngine, SelectedEngine};
 use super::args::{EvaluatedForm, SimulateArgs};
 use super::engine::EngineReport;
 use super::trace::{trace_json, trace_text};
-use crate::called::called;
+use crate::any_values::{Depending, depending};
+use crate::called::{Called, called};
 use crate::options::{CompileOptions, Format};
+use crate::output::wrap;
 use crate::report::{self, Failure, Result};
 use crate::source::{Compile, FilterContent, SourceFilter};
+use callgate_requests::explanation::outcome_json;
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
 
@@ -42,9 +45,12 @@ struct Execution {
 
 /// The verdict as text or JSON.
 pub(super) fn answer(args: &SimulateArgs, filter: &SourceFilter, call: &str) -> Result<String> {
-    let (arch, mut data) =
-        called(call, &args.args, args.token, &args.subject.reading, &filter.arches)?;
-    data.instruction_pointer = args.ip.unwrap_or(0);
+    let called = called(call, &args.args, args.token, &args.subject.reading, &filter.arches)?;
+    if let Some(depending) = depending(&called, |store| filter.diagram(store))? {
+        return Ok(depends(args, &called, &depending));
+    }
+    let Called { arch, mut data, .. } = called;
+    data.instruction_pointer = args.ip.unwrap_or(data.instruction_pointer);
     let mut steps = Vec::new();
     let finding = match evaluated(args.by, filter, &args.subject.compiling)? {
         Evaluated::Policy(policy) => {
@@ -95,6 +101,25 @@ pub(super) fn answer(args: &SimulateArgs, filter: &SourceFilter, call: &str) -> 
             text
         }
     })
+}
+
+/// The verdicts of a syscall of which some arguments may have any value, as text or JSON.
+fn depends(args: &SimulateArgs, call: &Called, depending: &Depending) -> String {
+    match args.format {
+        Format::Text => {
+            let mut text = String::new();
+            depending.text(call).iter().for_each(|line| wrap(&mut text, line, 0, 2));
+            text
+        }
+        Format::Json => {
+            let mut fields = syscall::fields(call.arch, &call.data);
+            fields.extend([
+                ("any", Json::array(call.any.iter().map(|index| u32::from(*index)))),
+                ("outcome", outcome_json(&depending.outcome)),
+            ]);
+            format!("{}\n", Json::Object(fields))
+        }
+    }
 }
 
 /// Prepares an engine. Only the interpreter runs programs that are too long for the kernel.

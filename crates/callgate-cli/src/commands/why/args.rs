@@ -50,6 +50,7 @@ verdict of highest precedence; each filter is shown, the one that decides first.
 Examples:
   callgate why profile.json ptrace
   callgate why profile.json clone CLONE_NEWUSER
+  callgate why profile.json sendto _ _ _ _ 0
   callgate why docker.json --caps docker,SYS_PTRACE ptrace
   callgate why profile.json --patch ptrace.patch ptrace
   callgate why nginx.service --arch x86_64 mount
@@ -74,7 +75,7 @@ pub(crate) struct WhyArgs {
     #[arg(value_name = "SYSCALL", conflicts_with = "from")]
     pub(super) call: Option<String>,
 
-    /// At most six arguments: numbers, or constants such as O_RDWR|O_CLOEXEC [default: 0]
+    /// At most six arguments: numbers, constants such as O_RDWR|O_CLOEXEC, or _ for any value [default: 0]
     #[arg(value_name = "ARG", allow_negative_numbers = true)]
     pub(super) args: Vec<String>,
 

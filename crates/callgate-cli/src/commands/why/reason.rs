@@ -85,6 +85,13 @@ pub(super) fn condition(rule: &Statement, arch: Arch, name: Option<&str>) -> Opt
             Some(texts.collect::<Vec<_>>().join(", or "))
         }
         Some(explain::Outcome::Depends { clauses, .. }) => {
+            let only = match clauses.as_slice() {
+                [only] => only.otherwise_on(arch, name),
+                _ => None,
+            };
+            if only.is_some() {
+                return only;
+            }
             let texts = clauses.iter().map(|clause| clause.describe_on(arch, name));
             Some(format!("not ({})", texts.collect::<Vec<_>>().join(", or ")))
         }

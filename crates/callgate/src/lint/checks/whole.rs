@@ -4,7 +4,7 @@
 use callgate_bpf::SyscallTable;
 use callgate_bpf::advice::Advice;
 use callgate_core::diagram::Pred;
-use callgate_core::{Action, Arch, Emulator, SeccompData, Verdict, Word};
+use callgate_core::{Action, Arch, Emulator, SeccompData, Verdict};
 use callgate_formats::statements::Site;
 use rustc_hash::FxHashSet as HashSet;
 
@@ -24,23 +24,40 @@ pub(in crate::lint) fn verdicts(view: &mut View<'_>, findings: &mut Findings) ->
     unknown_numbers(view, findings)
 }
 
+/// Whether a filter permits every named syscall with all arguments, and numbers that have no name yet. Numbers that belong to
+/// another ABI, such as x32, do not count: libseccomp denies them in every filter.
 fn allows_all(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     let mut permitted = Vec::new();
     for arch in view.arches.iter().copied() {
-        let numbers = view.store.follow(view.whole, Word::ARCH, arch.token());
-        if view.permits(numbers)? != Pred::ALWAYS {
-            return Ok(());
+        let unknown = arch.first_number() + crate::convert::UNNAMED;
+        for nr in arch.syscalls().map(|(nr, _)| nr).chain([unknown]) {
+            let func = view.call(arch, nr);
+            if view.permits(func)? != Pred::ALWAYS {
+                return Ok(());
+            }
         }
         let data =
             SeccompData { arch: arch.token(), nr: arch.first_number(), ..SeccompData::default() };
         permitted.push(view.run(arch, data)?);
     }
     let Some(example) = permitted.first().copied() else { return Ok(()) };
-    let message =
-        format!("every syscall gets {} or another verdict that permits it", example.verdict);
-    let finding = Finding::new(Check::AllowsAll, message)
-        .help("list the syscalls that the program does not need, or allow only those that it needs")
-        .examples([Some(example)]);
+    let logs = permitted.iter().any(|example| example.verdict.action() == Action::Log)
+        || view.store.verdicts(view.whole).iter().any(|verdict| verdict.action() == Action::Log);
+    let message = match logs {
+        true => "every syscall is permitted: the filter only logs, and denies nothing".to_owned(),
+        false => {
+            format!("every syscall gets {} or another verdict that permits it", example.verdict)
+        }
+    };
+    let help = match logs {
+        true => {
+            "set another default action, such as SCMP_ACT_ERRNO, after the program was observed"
+        }
+        false => {
+            "list the syscalls that the program does not need, or allow only those that it needs"
+        }
+    };
+    let finding = Finding::new(Check::AllowsAll, message).help(help).examples([Some(example)]);
     findings.add(Finding { arches: view.arches.to_vec(), ..finding });
     Ok(())
 }
