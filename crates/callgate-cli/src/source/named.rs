@@ -199,6 +199,17 @@ impl Source {
         Ok(combination)
     }
 
+    /// Reads the operands of an operation, and combines them to write the result in another language. Prints warnings.
+    pub(crate) fn combine_to_convert(
+        operation: Operation,
+        operands: &[OsString],
+        options: &SourceOptions,
+        target: LanguageId,
+    ) -> Result<SourceStack> {
+        let kind = SourceKind::Combined(of_operands(operation, operands, Source::parse)?);
+        Source { kind }.read_to_convert(options, target)
+    }
+
     /// Reads sources, each as a stack. Prints warnings.
     pub(crate) fn read_each(
         sources: &[Source],
