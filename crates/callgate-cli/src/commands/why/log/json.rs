@@ -37,6 +37,7 @@ pub(super) fn log(
     fields.extend([
         ("older_runtime", Json::array(older)),
         ("older_libseccomp", Json::array(unknown)),
+        ("known_since_libseccomp", groups.known_since.map(|since| since.to_string()).into()),
         ("denials", Json::array(explained.iter().map(denial))),
         ("patch", only.map(|combined| combined.patch.as_str()).into()),
         ("patched", only.map_or(0, |combined| combined.count as u64).into()),

@@ -196,7 +196,16 @@ fn unknown_names(text: &mut String, groups: &Groups<'_>) {
     let names = first_names(&groups.unknown);
     let message = format!(
         "allowed here, but an older libseccomp may not know {names}: these failed with the default errno of the profile, because \
-         libseccomp leaves out the names that it does not know; update libseccomp and the runtime"
+         libseccomp leaves out the names that it does not know; update libseccomp and the runtime{}",
+        groups.known_since.and_then(|since| Some((since, since.previous()?))).map_or_else(
+            String::new,
+            |(since, before)| {
+                format!(
+                    ". libseccomp {since} knows {}; --libseccomp {before} reads the profile as the version before it does",
+                    if groups.unknown.len() == 1 { "it" } else { "all of them" }
+                )
+            }
+        )
     );
     wrap(text, &message, 0, 2);
 }
@@ -210,7 +219,8 @@ fn older_runtime(text: &mut String, groups: &Groups<'_>) {
     let message = format!(
         "{} failed with the errno that this profile returns under an older runtime: runc before 1.0.0-rc93 does not let syscalls fail \
          with ENOSYS that are newer than the profile, and libseccomp leaves out the names that it does not know; update the \
-         runtime and libseccomp, or add the names to the profile; --enosys-above off shows the rules",
+         runtime and libseccomp, or add the names to the profile; --enosys-above off shows the rules, --crun and --runc VERSION read \
+         the profile as these runtimes do",
         first_names(&groups.older)
     );
     wrap(text, &message, 0, 2);
