@@ -40,6 +40,7 @@ mod page_facts;
 mod progress;
 mod recordings;
 mod report;
+mod selection;
 mod signals;
 mod smt2;
 mod socket_filters;

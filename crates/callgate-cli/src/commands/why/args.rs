@@ -7,6 +7,7 @@ use clap::ValueHint;
 
 use crate::options::{DenialFormat, SourceOptions};
 use crate::report::Failure;
+use crate::selection::SelectionOptions;
 
 /// Show which rule of a filter decides about a syscall
 #[derive(Debug, clap::Args)]
@@ -82,6 +83,9 @@ pub(crate) struct WhyArgs {
     /// A log with denials, or - for standard input
     #[arg(long, value_name = "LOG", value_hint = ValueHint::FilePath)]
     pub(super) from: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) selection: SelectionOptions,
 
     /// The format of the report; prometheus and otlp only with --from
     #[arg(long, value_name = "FORMAT", default_value = "text")]

@@ -34,9 +34,13 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
         Question::Log(Some(source), log) => {
             return log::run(args, Source::parse(source)?.load()?, &log, &reading);
         }
-        Question::Alone(word) => return which::run(args, word, &reading),
+        Question::Alone(word) => {
+            args.selection.only_of_logs()?;
+            return which::run(args, word, &reading);
+        }
         Question::Call(source, call) => (Source::parse(source)?.load()?, call),
     };
+    args.selection.only_of_logs()?;
     let read = Read::new(source, &reading)?;
     let stack = &read.stack;
     stack.filters.iter().try_for_each(SourceFilter::check_values)?;

@@ -276,6 +276,10 @@ pub(super) fn summary(arch: Arch, log: &DenialLog, outside: &BTreeMap<Arch, u64>
         let denials = counted(count, "denial");
         parts.push(format!("{denials} of {} outside of --arch", names(&of)));
     }
+    if log.unselected > 0 {
+        let denials = counted(log.unselected, "record");
+        parts.push(format!("{denials} of other programs, or of which the log does not say whose they are (--program)"));
+    }
     if log.logged > 0 {
         let records = counted(log.logged, "record");
         parts.push(format!("{records} of syscalls that were logged, not blocked"));
