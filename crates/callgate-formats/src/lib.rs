@@ -66,6 +66,7 @@ pub mod diagnostics;
 mod files;
 pub mod firecracker;
 pub mod firejail;
+pub mod gvisor;
 mod hidden;
 mod included;
 pub mod kafel;

@@ -1,0 +1,40 @@
+//! Rules of gVisor in Go (`pkg/seccomp`), and their reader: lists of the form
+//!
+//! ```go
+//! var allowed = seccomp.MakeSyscallRules(map[uintptr]seccomp.SyscallRule{
+//!     unix.SYS_READ: seccomp.MatchAll{},
+//!     unix.SYS_FUTEX: seccomp.Or{
+//!         seccomp.PerArg{seccomp.AnyValue{}, seccomp.EqualTo(linux.FUTEX_WAIT)},
+//!         seccomp.PerArg{seccomp.AnyValue{}, seccomp.BitsAllowlist(linux.FUTEX_WAKE | linux.FUTEX_PRIVATE_FLAG)},
+//!     },
+//! })
+//! ```
+//!
+//! also `seccomp.SyscallRules{…}` of older versions, where `{}` is any call and a list of arguments needs no type, and
+//! `seccomp.NewSyscallRules().Add(unix.SYS_READ, …)`. Of several lists in a file, one is chosen by the name of its variable or
+//! function.
+//!
+//! A list says what is allowed. Everything else gets KILL_PROCESS, which is the default of gVisor's programs
+//! (`saneDefaultAction`). A list is usually one of several that a program merges, and rules that deny may precede it: each
+//! message about a file says so.
+//!
+//! Read is what is literal: numbers, constants of `unix`, `linux` and `syscall` that the kernel's headers have, and operators. A value
+//! that is computed, such as a parameter of the function, is an error with its line.
+//!
+//! Sources: `seccomp_rules.go` and `seccomp.go` in `pkg/seccomp` of gVisor. `PerArg` has six arguments and the instruction pointer, and
+//! arguments that are missing may have any value. Comparisons are of 64 bits and unsigned. `NonNegativeFD` is a value below
+//! 2^31. `MaskedEqual(mask, value)` compares the bits of the mask with the value, `BitsAllowlist(bits)` allows no others.
+//!
+//! Limits: rules nest at most 16 deep; a text has at most 10 MiB.
+
+mod expression;
+mod language;
+mod lexer;
+mod read;
+mod rules;
+
+#[cfg(test)]
+mod tests;
+
+pub use language::LANGUAGE;
+pub use read::{ReadOptions, read};
