@@ -5,8 +5,8 @@ use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls::SyscallTable;
 use callgate_core::Arch;
 
+use super::cursor::Cursor;
 use super::lexer::Kind;
-use super::rules::Cursor;
 
 /// The packages with constants of the kernel.
 const PACKAGES: [&str; 3] = ["unix", "linux", "syscall"];

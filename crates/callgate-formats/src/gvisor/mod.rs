@@ -27,6 +27,7 @@
 //!
 //! Limits: rules nest at most 16 deep; a text has at most 10 MiB.
 
+mod cursor;
 mod expression;
 mod language;
 mod lexer;

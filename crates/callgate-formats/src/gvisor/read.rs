@@ -4,8 +4,9 @@ use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 use callgate_core::policy::{Policy, Rule, Section};
 use callgate_core::{Arch, SyscallSet, Verdict};
 
+use super::cursor::Cursor;
 use super::lexer::{Kind, Token, tokens};
-use super::rules::{Cursor, check_action, list};
+use super::rules::{check_action, list};
 use crate::diagnostics::positions::Positions;
 use crate::included::check_text_size;
 use crate::profile::Profile;

@@ -276,12 +276,12 @@ impl ProfileReader<'_, '_> {
         // Of many, the first names.
         let which = match about.as_slice() {
             [] => String::new(),
-            [only] => format!(" of `{only}`"),
-            [first, others @ ..] => format!(" of `{first}` and {} more", others.len()),
+            [only] => format!(", in a rule for `{only}`"),
+            [first, others @ ..] => format!(", in a rule for `{first}` and {} more", others.len()),
         };
         if outside != 0 {
             let message = format!(
-                "`valueTwo` {datum:#x}{which} has bits outside the mask {mask:#x}: {outside:#x}"
+                "`valueTwo` {datum:#x} has bits outside the mask {mask:#x}: {outside:#x}{which}"
             );
             let (message, help) = match self.dialect {
                 Dialect::Oci => (
