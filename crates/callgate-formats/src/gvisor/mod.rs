@@ -14,18 +14,20 @@
 //! `seccomp.NewSyscallRules().Add(unix.SYS_READ, …)`. Of several lists in a file, one is chosen by the name of its variable or
 //! function.
 //!
-//! A list says what is allowed. Everything else gets KILL_PROCESS, which is the default of gVisor's programs
-//! (`saneDefaultAction`). A list is usually one of several that a program merges, and rules that deny may precede it: each
-//! message about a file says so.
+//! A list is taken to say what is allowed. Everything else gets KILL_PROCESS, which is the default of gVisor's programs
+//! (`saneDefaultAction`). A list in a `RuleSet` is read if its action is `seccomp.Allow`; of others, a warning says that the
+//! action is not known. Refused are lists named as denying, arguments of `Remove`, empty lists, which are filled elsewhere,
+//! and lists whose elements are assigned or deleted. A list is usually one of several that a program merges.
 //!
-//! Read is what is literal: numbers, constants of `unix`, `linux` and `syscall` that the kernel's headers have, and operators. A value
+//! Read is what is literal: numbers, constants of `unix`, `linux` and `syscall` that the kernel's headers have, and operators.
+//! Constants are exact, as in Go: what overflows or is negative is refused. A value
 //! that is computed, such as a parameter of the function, is an error with its line.
 //!
 //! Sources: `seccomp_rules.go` and `seccomp.go` in `pkg/seccomp` of gVisor. `PerArg` has six arguments and the instruction pointer, and
 //! arguments that are missing may have any value. Comparisons are of 64 bits and unsigned. `NonNegativeFD` is a value below
 //! 2^31. `MaskedEqual(mask, value)` compares the bits of the mask with the value, `BitsAllowlist(bits)` allows no others.
 //!
-//! Limits: rules nest at most 16 deep; a text has at most 10 MiB.
+//! Limits: x86_64 and aarch64; rules nest at most 16 deep; a list has at most 4096 rules, a text at most 10 MiB.
 
 mod cursor;
 mod expression;
@@ -33,6 +35,7 @@ mod language;
 mod lexer;
 mod read;
 mod rules;
+mod surroundings;
 
 #[cfg(test)]
 mod tests;

@@ -3,10 +3,12 @@
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 use callgate_core::policy::{Policy, Rule, Section};
 use callgate_core::{Arch, SyscallSet, Verdict};
+use rustc_hash::FxHashSet as HashSet;
 
 use super::cursor::Cursor;
 use super::lexer::{Kind, Token, tokens};
-use super::rules::{check_action, list};
+use super::rules::list;
+use super::surroundings::{Action, action, check_uses};
 use crate::diagnostics::positions::Positions;
 use crate::included::check_text_size;
 use crate::profile::Profile;
@@ -14,6 +16,9 @@ use crate::statements::{Site, Statement, Statements, other_abis};
 
 /// What gVisor returns if no rule matches (`saneDefaultAction`), and for other architectures.
 const DEFAULT: Verdict = Verdict::KILL_PROCESS;
+
+/// The architectures of gVisor.
+const ARCHES: [Arch; 2] = [Arch::X86_64, Arch::Aarch64];
 
 /// The words with which a list begins, and what follows each.
 const BEGINNINGS: [(&str, &str); 3] =
@@ -60,14 +65,22 @@ impl ReadOptions {
 /// The first message about the text, if it is not read.
 pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
     check_text_size(text)?;
+    if !ARCHES.contains(&options.arch) {
+        let message = format!("gVisor does not run on {}", options.arch);
+        return Err(Diagnostic::error(None, message)
+            .help("read the file for x86_64 or aarch64 (--arch)")
+            .into());
+    }
     let positions = Positions::new(text);
     let all = tokens(text, &positions)?;
     let lists = lists(&all);
     let chosen = choose(&lists, options)?;
-    let mut cursor =
-        Cursor::new(all.get(chosen.index..).unwrap_or_default(), &positions, text.len());
+    check_uses(&all, chosen.name, &positions)?;
+    let rest = all.get(chosen.index..).unwrap_or_default();
+    let mut cursor = Cursor::new(rest, &positions, text.len());
     let entries = list(&mut cursor, options.arch)?;
-    check_action(&mut cursor)?;
+    let end = all.len() - cursor.rest().len();
+    let action = action(&all, chosen.index..end, chosen.name, &positions)?;
     let rule = |entry: &super::rules::Entry| Rule {
         syscalls: SyscallSet::one(entry.nr),
         when: entry.when.clone(),
@@ -93,7 +106,14 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
     let policy = Policy::new(sections, DEFAULT)
         .map_err(|error| Diagnostic::error(None, error.to_string()))?;
     let mut profile = Profile { statements, ..Profile::of(policy) };
-    profile.warnings = changes(&all, chosen, &positions);
+    if action == Action::Unknown {
+        let at = all.get(chosen.index).map(|first| positions.of(first.at));
+        let message = "read as a list of what is allowed; a program may use it with another action";
+        profile.warnings.push(Diagnostic::warning(at, message).help(
+            "look where it is used, or catch the filter of the program: `callgate dump -- CMD`",
+        ));
+    }
+    profile.warnings.extend(changes(&all, chosen, &positions));
     Ok(profile)
 }
 
@@ -141,20 +161,32 @@ fn lists<'t>(all: &[Token<'t>]) -> Vec<List<'t>> {
 }
 
 fn choose<'t>(lists: &[List<'t>], options: &ReadOptions) -> Result<List<'t>, Diagnostic> {
-    let mut names: Vec<&str> = Vec::new();
-    for list in lists {
-        if !names.contains(&list.name) {
-            names.push(list.name);
+    /// The most names in a message.
+    const MOST: usize = 10;
+    let mut seen = HashSet::default();
+    let names: Vec<&str> = lists
+        .iter()
+        .map(|list| list.name)
+        .filter(|name| !name.is_empty() && seen.insert(*name))
+        .collect();
+    let known = || match names.split_at_checked(MOST) {
+        _ if names.is_empty() => "none with a name".to_owned(),
+        Some((first, rest)) if !rest.is_empty() => {
+            format!("{} and {} more", first.join(", "), rest.len())
         }
-    }
-    let known = || names.join(", ");
+        _ => names.join(", "),
+    };
     match (&options.name, lists) {
         (_, []) => Err(Diagnostic::error(None, "the file has no list of rules of gVisor")
             .help("a list begins with seccomp.MakeSyscallRules(map[uintptr]seccomp.SyscallRule{")),
         (None, [only]) => Ok(*only),
-        (None, [first, ..]) => {
+        (None, [_, _, ..]) => {
             let message = format!("the file has {} lists of rules: {}", lists.len(), known());
-            Err(Diagnostic::error(None, message).help((options.choosing)(first.name)))
+            let error = Diagnostic::error(None, message);
+            Err(match names.first() {
+                Some(first) => error.help((options.choosing)(first)),
+                None => error.help("give a file with one of them, or `callgate dump -- CMD`"),
+            })
         }
         (Some(name), lists) => {
             let mut own = lists.iter().filter(|list| list.name == name);

@@ -3,6 +3,7 @@
 use callgate_bpf::diagnostic::{Diagnostic, Position};
 use callgate_core::Arch;
 use callgate_core::policy::{Cmp, Condition, Field, Test};
+use rustc_hash::FxHashSet as HashSet;
 
 use super::cursor::Cursor;
 use super::expression::{syscall, value};
@@ -10,6 +11,9 @@ use super::lexer::Kind;
 
 /// How deep rules may nest.
 const MAX_DEPTH: usize = 16;
+
+/// The most rules of a list; an architecture has fewer syscalls.
+const MAX_ENTRIES: usize = 4096;
 
 /// A rule of the list.
 pub(super) struct Entry {
@@ -21,6 +25,7 @@ pub(super) struct Entry {
 
 /// The rules of a list, at whose beginning the cursor is.
 pub(super) fn list(cursor: &mut Cursor<'_, '_>, arch: Arch) -> Result<Vec<Entry>, Diagnostic> {
+    let start = cursor.at();
     cursor.take_all(&["seccomp", "."]);
     let mut entries = Vec::new();
     if cursor.take_all(&["NewSyscallRules", "(", ")"]) {
@@ -50,19 +55,25 @@ pub(super) fn list(cursor: &mut Cursor<'_, '_>, arch: Arch) -> Result<Vec<Entry>
         let entry = entry(cursor, arch, ",")?;
         cursor.take(",");
         cursor.expect(")")?;
-        entries.push(entry);
+        add(cursor, at, entry, &mut entries)?;
+    }
+    if entries.is_empty() {
+        return Err(cursor.computed(start, "the list is empty, so it is filled elsewhere"));
     }
     Ok(entries)
 }
 
-/// Refuses a list that is part of a rule set with another action than to allow.
-pub(super) fn check_action(cursor: &mut Cursor<'_, '_>) -> Result<(), Diagnostic> {
-    cursor.take(",");
-    let at = cursor.at();
-    if !cursor.take_all(&["Action", ":"]) || cursor.take_all(&["seccomp", ".", "Allow"]) {
-        return Ok(());
+fn add(
+    cursor: &Cursor<'_, '_>,
+    at: usize,
+    entry: Entry,
+    entries: &mut Vec<Entry>,
+) -> Result<(), Diagnostic> {
+    if entries.len() == MAX_ENTRIES {
+        return Err(cursor.error(at, format!("a list has more than {MAX_ENTRIES} rules")));
     }
-    Err(cursor.computed(at, "the action of this list is not seccomp.Allow"))
+    entries.push(entry);
+    Ok(())
 }
 
 /// The members of a map up to its end.
@@ -71,14 +82,16 @@ fn members(
     arch: Arch,
     entries: &mut Vec<Entry>,
 ) -> Result<(), Diagnostic> {
+    let mut numbers: HashSet<u32> = entries.iter().map(|entry| entry.nr).collect();
     while !cursor.take("}") {
+        let at = cursor.at();
         let entry = entry(cursor, arch, ":")?;
-        if entries.iter().any(|other| other.nr == entry.nr) {
+        if !numbers.insert(entry.nr) {
             let message =
                 format!("`{}` is twice in this list, which Go does not allow", entry.name);
             return Err(Diagnostic::error(Some(entry.position), message).help("join them with Or"));
         }
-        entries.push(entry);
+        add(cursor, at, entry, entries)?;
         if !cursor.take(",") {
             cursor.expect("}")?;
             return Ok(());

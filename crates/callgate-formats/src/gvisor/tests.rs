@@ -115,8 +115,8 @@ fn one_of_several_lists_is_chosen_by_name() {
                func init() { a.Set(unix.SYS_CLONE, seccomp.MatchAll{}) }";
     assert!(on(Arch::X86_64, None, two).unwrap_err().contains("2 lists of rules: a, b"));
     let a = on(Arch::X86_64, Some("a"), two).unwrap();
-    assert_eq!(a.warnings.len(), 1, "{:?}", a.warnings);
-    assert!(a.warnings[0].message.contains("a.Set"));
+    let [unknown, change] = a.warnings.as_slice() else { panic!("{:?}", a.warnings) };
+    assert!(unknown.message.contains("another action") && change.message.contains("a.Set"));
     let computed = on(Arch::X86_64, Some("b"), two).unwrap_err();
     assert!(computed.contains("4:") && computed.contains("`fd` is computed"), "{computed}");
     assert!(on(Arch::X86_64, Some("c"), two).unwrap_err().contains("there are a, b"));
@@ -171,6 +171,131 @@ fn only_lists_that_allow_are_read() {
     );
     let warned = on(Arch::X86_64, None, &program).unwrap();
     assert!(warned.warnings[0].message.contains("default action of the program"));
+    assert_eq!(warned.warnings.len(), 1, "the action is known");
+}
+
+#[test]
+fn the_action_of_a_rule_set_is_looked_for_in_all_of_it() {
+    let rules =
+        "seccomp.MakeSyscallRules(map[uintptr]seccomp.SyscallRule{\n1: seccomp.MatchAll{},\n})";
+    let set = |before: &str, after: &str| {
+        let text = format!("var s = []seccomp.RuleSet{{{{{before}Rules: {rules}{after}}}}}");
+        on(Arch::X86_64, None, &text)
+    };
+    assert!(set("Action: seccomp.Allow, ", "").is_ok());
+    assert!(set("", ", Action: Allow,").is_ok());
+    assert!(set("Vsyscall: false, ", ", Action: seccomp.Allow").is_ok());
+    for (before, after, message) in [
+        ("Action: seccomp.Errno(unix.EPERM), ", "", "not seccomp.Allow"),
+        ("Action: seccomp.Trap, ", ", Vsyscall: true", "not seccomp.Allow"),
+        ("", ", Vsyscall: true, Action: seccomp.Allow,", "`Vsyscall` of this rule set"),
+        ("Other: f(a, b), Action: seccomp.Allow, ", "", "`Other` of this rule set"),
+        ("", "", "does not have one action"),
+        ("Action: seccomp.Allow, ", ", Action: seccomp.Trap", "does not have one action"),
+        ("Action: seccomp.Allow.Other, ", "", "not seccomp.Allow"),
+        ("Action: seccomp.Allow | x, ", "", "not seccomp.Allow"),
+    ] {
+        let error = set(before, after).unwrap_err();
+        assert!(error.contains(message), "{before} {after}: {error}");
+    }
+    let positional = format!("var s = []seccomp.RuleSet{{{{{rules}, seccomp.Trap}}}}");
+    let error = on(Arch::X86_64, None, &positional).unwrap_err();
+    assert!(error.contains("without names of fields"), "{error}");
+}
+
+#[test]
+fn lists_that_deny_are_refused() {
+    let rules =
+        "seccomp.MakeSyscallRules(map[uintptr]seccomp.SyscallRule{\n1: seccomp.MatchAll{},\n})";
+    for (text, message) in [
+        (format!("var DenyNewExecMappings = {rules}"), "list of what is denied"),
+        (format!("var denied = {rules}\nvar denyMore = 1"), ""),
+        (format!("func f() {{ allowed.Remove({rules}) }}"), "removed from another one"),
+        (format!("func f() {{ return a.Copy().Remove(x, {rules}) }}"), "removed from another one"),
+    ] {
+        match on(Arch::X86_64, None, &text) {
+            Ok(profile) => {
+                assert!(message.is_empty(), "{text}");
+                let [only] = profile.warnings.as_slice() else { panic!("{:?}", profile.warnings) };
+                assert!(only.message.contains("another action"), "{}", only.message);
+            }
+            Err(error) => assert!(!message.is_empty() && error.contains(message), "{error}"),
+        }
+    }
+}
+
+#[test]
+fn lists_that_are_filled_or_changed_elsewhere_are_refused() {
+    let rules = list("unix.SYS_READ: seccomp.MatchAll{},");
+    for (change, message) in [
+        ("func init() { rules[unix.SYS_WRITE] = seccomp.MatchAll{} }", "assignment to an element"),
+        ("func init() { delete(rules, unix.SYS_READ) }", "`delete`"),
+        ("func init() { change(&rules) }", "what has its address"),
+    ] {
+        let error = on(Arch::X86_64, None, &format!("{rules}\n{change}")).unwrap_err();
+        assert!(error.contains(message), "{change}: {error}");
+    }
+    let read = format!("{rules}\nfunc f() {{ x := rules[unix.SYS_READ]\nother[1] = x }}");
+    assert!(on(Arch::X86_64, None, &read).is_ok());
+    for empty in ["var a = seccomp.NewSyscallRules()", "var a = seccomp.SyscallRules{}"] {
+        let error = on(Arch::X86_64, None, empty).unwrap_err();
+        assert!(error.contains("filled elsewhere"), "{error}");
+    }
+}
+
+#[test]
+fn constants_are_those_of_go() {
+    let value = |text: &str| {
+        let members = format!("unix.SYS_READ: seccomp.PerArg{{seccomp.EqualTo({text})}},");
+        on(Arch::X86_64, None, &list(&members))
+    };
+    for (text, number) in [
+        ("1<<64 - 1", u64::MAX),
+        ("(1<<70) >> 68", 4),
+        ("2 - 3 + 2", 1),
+        ("-1 & 0xff", 0xff),
+        ("^uint64(0) >> 60", 15),
+        ("uintptr(0xffff_ffff) &^ 0xf", 0xffff_fff0),
+        ("0x_1f", 31),
+        ("0_17", 15),
+        ("0B1_0", 2),
+        ("linux.O_LARGEFILE", 0x8000),
+        ("unix.O_CLOEXEC | unix.O_RDWR", 0x8_0002),
+    ] {
+        let members = format!("unix.SYS_READ: seccomp.PerArg{{seccomp.EqualTo({text})}},");
+        assert!(allows(&members, 0, &[number]), "{text}");
+        assert!(!allows(&members, 0, &[number ^ 1]), "{text}");
+    }
+    for (text, message) in [
+        ("^0", "without a type"),
+        ("^unix.PROT_READ", "without a type"),
+        ("-1", "does not fit"),
+        ("unix.AT_FDCWD", "does not fit"),
+        ("1 << 64", "does not fit"),
+        ("1 << 200", "overflows"),
+        ("uintptr(1) - 2", "does not fit"),
+        ("uintptr(1) << 64 >> 64", "does not fit"),
+        ("int(1) << 63", "overflows"),
+        ("uintptr(-1)", "does not fit"),
+        ("^int(0)", "does not fit"),
+        ("int(1) + uintptr(1)", "different types"),
+        ("unix.O_LARGEFILE", "another value in Go"),
+        ("syscall.O_LARGEFILE", "another value in Go"),
+        ("linux.AF_MAX", "another value in Go"),
+        ("0777_", "not an integer"),
+        ("0x1__0", "not an integer"),
+        ("089", "not an integer"),
+        ("0x", "not an integer"),
+    ] {
+        let error = value(text).unwrap_err();
+        assert!(error.contains(message), "{text}: {error}");
+    }
+}
+
+#[test]
+fn only_architectures_of_gvisor_are_read() {
+    let error = on(Arch::Arm, None, &list("1: seccomp.MatchAll{},")).unwrap_err();
+    assert!(error.contains("gVisor does not run on arm"), "{error}");
 }
 
 /// Deep nesting costs neither the stack nor time.
@@ -187,5 +312,13 @@ fn hostile_texts_are_refused() {
         "^-".repeat(50_000)
     ));
     assert!(on(Arch::X86_64, None, &minus).unwrap_err().contains("deeper than 16"));
-    let _ = on(Arch::X86_64, None, &"SyscallRules{".repeat(100_000));
+    let many = on(Arch::X86_64, None, &"SyscallRules{".repeat(100_000)).unwrap_err();
+    assert!(many.contains("100000 lists of rules: none with a name"), "{many}");
+    let named: String = (0..50_000).map(|n| format!("var a{n} = SyscallRules{{}}\n")).collect();
+    let named = on(Arch::X86_64, None, &named).unwrap_err();
+    assert!(named.contains("a9 and 49990 more") && named.len() < 300, "{named}");
+    let indexes = format!("{}{}", list("1: seccomp.MatchAll{},"), "rules[".repeat(100_000));
+    assert!(on(Arch::X86_64, None, &indexes).unwrap_err().contains("assignment to an element"));
+    let long: String = (0..5000).map(|n| format!("{n}: seccomp.MatchAll{{}},\n")).collect();
+    assert!(on(Arch::X86_64, None, &list(&long)).unwrap_err().contains("more than 4096 rules"));
 }
