@@ -41,10 +41,10 @@ pub(crate) fn markdown(
         let _ = writeln!(text, "{none}");
         return text;
     }
-    let all = by_change(differences, compared, titles);
+    let all = by_change(differences.list(), compared, titles);
     if !all.is_empty() {
         let [a, b] = names.each_ref().map(|name| printable(name).to_string());
-        let _ = writeln!(text, "{}\n", plain(&summary(&all, compared, [&a, &b], titles)));
+        let _ = writeln!(text, "{}\n", plain(&summary(differences, compared, [&a, &b], titles)));
     }
     let kinds: &[(Change, &str)] = match titles {
         Titles::Changes => &[

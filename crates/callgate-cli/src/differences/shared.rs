@@ -55,27 +55,29 @@ impl Change {
 
 /// The differences with what they change, what matters most first.
 pub(super) fn by_change<'d>(
-    differences: &'d Differences,
+    differences: impl IntoIterator<Item = &'d Difference>,
     compared: &Compared<'_>,
     titles: Titles,
 ) -> Vec<(Change, &'d Difference)> {
     let change = |one: &Difference| Change::of(compared.gains(one));
     let mut all: Vec<(Change, &Difference)> =
-        differences.list().iter().map(|one| (change(one), one)).collect();
+        differences.into_iter().map(|one| (change(one), one)).collect();
     all.sort_by_key(|(change, _)| Change::order(titles).iter().position(|one| one == change));
     all
 }
 
-/// The differences in at most two sentences: which syscalls are newly allowed and denied, and which of them are dangerous.
+/// The differences in a few sentences: which syscalls are newly allowed and denied, and which of them are dangerous. They
+/// count all differences, also those beyond the limit.
 pub(super) fn summary(
-    changes: &[(Change, &Difference)],
+    differences: &Differences,
     compared: &Compared<'_>,
     names: [&str; 2],
     titles: Titles,
 ) -> String {
+    let changes = by_change(differences.all(), compared, titles);
     match titles {
-        Titles::Changes => changed(changes, compared, names),
-        Titles::Excess => exceeding(changes, compared, names),
+        Titles::Changes => changed(&changes, compared, names),
+        Titles::Excess => exceeding(&changes, compared, names),
     }
 }
 
@@ -87,6 +89,26 @@ fn names_of(changes: &[(Change, &Difference)], kinds: &[Change]) -> BTreeSet<&'s
         named.filter(|(nr, _)| one.syscalls.contains(*nr)).map(|(_, name)| name)
     });
     of_group.collect()
+}
+
+/// How many numbers without a name changes of some kinds are about, as text; `None` if they are about none.
+fn unnamed(changes: &[(Change, &Difference)], kinds: &[Change]) -> Option<String> {
+    /// A larger number says little: it is almost the whole range.
+    const MOST: u64 = 999;
+    let of_group = |one: &Difference| {
+        let ranges = one.syscalls.ranges().iter();
+        let all: u64 = ranges.map(|(first, last)| u64::from(last - first) + 1).sum();
+        let named = Arch::with_token(one.data.arch).flat_map(Arch::syscalls);
+        let named: BTreeSet<u32> =
+            named.map(|(nr, _)| nr).filter(|nr| one.syscalls.contains(*nr)).collect();
+        all.saturating_sub(named.len() as u64)
+    };
+    let own = changes.iter().filter(|(change, _)| kinds.contains(change));
+    match own.map(|(_, one)| of_group(one)).sum() {
+        0 => None,
+        count @ 1..=MOST => Some(format!("{} without a name", counted(count, "number"))),
+        _ => Some("numbers without a name".to_owned()),
+    }
 }
 
 /// The first names of a list, and how many there are more.
@@ -169,13 +191,20 @@ fn exceeding(
         let who = if sentences.is_empty() { a } else { "It" };
         sentences.push(format!("{who} denies {more} with a less strict action."));
     }
-    match sentences.is_empty() {
-        true => format!("{a} is looser than {b} only for numbers without a name."),
-        false => sentences.join(" "),
+    if sentences.is_empty() {
+        return format!("{a} is looser than {b} only for numbers without a name.");
     }
+    if let Some(numbers) = unnamed(changes, &kinds) {
+        sentences.push(match allowed.is_empty() {
+            true => format!("It allows {numbers} that {b} denies."),
+            false => format!("It also allows {numbers}."),
+        });
+    }
+    sentences.join(" ")
 }
 
-/// What B allows and A does not, and what A allows and B does not: a sentence each.
+/// What B allows and A does not, and what A allows and B does not: a sentence each, and one about numbers without a name
+/// where these are not all.
 fn changed(
     changes: &[(Change, &Difference)],
     compared: &Compared<'_>,
@@ -184,7 +213,9 @@ fn changed(
     let (of_more, of_less) = ([Change::More, Change::Both], [Change::Less, Change::Both]);
     let (more, less) = (names_of(changes, &of_more), names_of(changes, &of_less));
     let other = names_of(changes, &[Change::Other]);
-    if more.is_empty() && less.is_empty() {
+    let numbers = [unnamed(changes, &of_more), unnamed(changes, &of_less)];
+    let [more_numbers, less_numbers] = &numbers;
+    if more.is_empty() && less.is_empty() && numbers.iter().all(Option::is_none) {
         let what = match other.len() {
             0 => "They differ only for numbers without a name.".to_owned(),
             count => {
@@ -194,20 +225,30 @@ fn changed(
         };
         return format!("{b} allows exactly what {a} allows. {what}");
     }
-    let first = match more.is_empty() {
-        true => format!("{b} allows nothing that {a} denies."),
-        false => {
+    let first = match (more.is_empty(), more_numbers) {
+        (true, None) => format!("{b} allows nothing that {a} denies."),
+        (true, Some(numbers)) => {
+            let some = depends(changes, &of_more, compared);
+            format!("{b} allows {numbers} that {a} denies{some}.")
+        }
+        (false, numbers) => {
             let (count, which) = named(&more, &dangerous(changes, compared, Titles::Changes));
             let some = depends(changes, &of_more, compared);
-            format!("{b} allows {count} that {a} denies{some}{which}.")
+            let also = numbers.as_ref().map(|numbers| format!(" It also allows {numbers}."));
+            format!("{b} allows {count} that {a} denies{some}{which}.{}", also.unwrap_or_default())
         }
     };
-    let second = match less.is_empty() {
-        true => format!("It allows all that {a} allows."),
-        false => {
+    let second = match (less.is_empty(), less_numbers) {
+        (true, None) => format!("It allows all that {a} allows."),
+        (true, Some(numbers)) => {
+            let some = depends(changes, &of_less, compared);
+            format!("It denies {numbers} that {a} allows{some}.")
+        }
+        (false, numbers) => {
             let (count, which) = named(&less, &BTreeSet::new());
             let some = depends(changes, &of_less, compared);
-            format!("It denies {count} that {a} allows{some}{which}.")
+            let also = numbers.as_ref().map(|numbers| format!(" It also denies {numbers}."));
+            format!("It denies {count} that {a} allows{some}{which}.{}", also.unwrap_or_default())
         }
     };
     format!("{first} {second}")

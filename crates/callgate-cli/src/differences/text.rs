@@ -43,11 +43,9 @@ pub(crate) fn text(
         wrap(&mut text, remark, 0, 2);
     }
     if !differences.list().is_empty() {
-        let changes = by_change(differences, compared, shown.titles);
-        let sentence = summary(&changes, compared, [&a.to_string(), &b.to_string()], shown.titles);
-        let at_least =
-            if differences.more() > 0 { " There are more: not all groups are shown." } else { "" };
-        wrap(&mut text, &format!("{sentence}{at_least}"), 0, 2);
+        let names = [&*a.to_string(), &b.to_string()];
+        wrap(&mut text, &summary(differences, compared, names, shown.titles), 0, 2);
+        let changes = by_change(differences.list(), compared, shown.titles);
         changes.iter().for_each(|(change, one)| group(&mut text, one, *change, compared, shown));
     }
     match differences.more() {

@@ -17,6 +17,8 @@ use crate::page::Section;
 pub struct Comparison {
     names: [String; 2],
     is_equal: bool,
+    /// Whether the second filter permits calls that the first denies, and the reverse, also of numbers without a name.
+    permits_more: [bool; 2],
     arches: Vec<(Arch, Vec<Change>)>,
 }
 
@@ -86,8 +88,10 @@ impl Comparison {
             let before = before.iter().find(|before| before.arch == after.arch)?;
             Some((after.arch, changes(store, roots, before, after)))
         });
+        let arches = arches.collect();
         let [a, b] = roots;
-        Comparison { names: names.map(str::to_owned), is_equal: a == b, arches: arches.collect() }
+        let permits_more = [(b, a), (a, b)].map(|(one, other)| permits_more(store, one, other));
+        Comparison { names: names.map(str::to_owned), is_equal: a == b, permits_more, arches }
     }
 
     /// What the first filter does with a syscall, if the second does something else.
@@ -96,6 +100,11 @@ impl Comparison {
         let change = changes.iter().find(|change| change.nr == nr)?;
         Some(&change.before)
     }
+}
+
+/// Whether a function permits something that another one does not.
+fn permits_more(store: &Store, one: Func, other: Func) -> bool {
+    store.any_pair(one, other, |one, other| one.permits() && !other.permits())
 }
 
 fn changes(
@@ -115,9 +124,7 @@ fn changes(
     let change = |((nr, name, before), (.., after)): (Entry<'_>, Entry<'_>)| {
         let funcs = [b, a].map(|func| store.follow(func, Word::NR, nr));
         let [after_func, before_func] = funcs;
-        let permits_more =
-            |one, other| store.any_pair(one, other, |one, other| one.permits() && !other.permits());
-        let gains = permits_more(after_func, before_func);
+        let gains = permits_more(store, after_func, before_func);
         let further = |danger: &Danger| match danger.values.is_empty() {
             true => danger.is_permitted(store, after_func, arch),
             false => !danger.further_values(store, funcs, arch).is_empty(),
@@ -128,7 +135,7 @@ fn changes(
             before: before.clone(),
             after: after.clone(),
             gains,
-            loses: permits_more(before_func, after_func),
+            loses: permits_more(store, before_func, after_func),
             is_dangerous: gains && danger(name).is_some_and(further),
         }
     };
@@ -161,7 +168,7 @@ pub fn comparison(compared: &Comparison) -> Section {
             );
             return;
         }
-        summary(body, &compared.names, &changed);
+        summary(body, compared, &changed);
         for (at, (arch, changes)) in changed.iter().take(MAX_ARCHES).enumerate() {
             body.details(at == 0, &format!("{arch}: {}", counts(changes)), |details| {
                 Kind::ALL.iter().for_each(|kind| of_kind(details, *kind, *arch, changes));
@@ -176,7 +183,11 @@ pub fn comparison(compared: &Comparison) -> Section {
 }
 
 /// What is newly allowed and denied, in two sentences, the dangerous syscalls first.
-fn summary(body: &mut Markup, [before, after]: &[String; 2], changed: &[&(Arch, Vec<Change>)]) {
+fn summary(body: &mut Markup, compared: &Comparison, changed: &[&(Arch, Vec<Change>)]) {
+    let [before, after] = &compared.names;
+    let [has_more, has_less] = compared.permits_more;
+    // What has no name in the tables.
+    const OTHERS: &str = "only numbers without a name or on other architectures";
     let names = |wanted: fn(&Change) -> bool| {
         let all = changed.iter().flat_map(|(_, changes)| changes);
         all.filter(|change| wanted(change)).map(|change| change.name).collect::<BTreeSet<&str>>()
@@ -185,6 +196,7 @@ fn summary(body: &mut Markup, [before, after]: &[String; 2], changed: &[&(Arch, 
     let less = names(|change| change.loses);
     let dangerous = names(|change| change.is_dangerous);
     let allows = match more.len() {
+        0 if has_more => format!("{after} allows {OTHERS} that {before} denies."),
         0 => format!("{after} allows nothing that {before} denies."),
         count => format!(
             "{after} allows {} that {before} denies, at least with some arguments: {}.",
@@ -193,6 +205,7 @@ fn summary(body: &mut Markup, [before, after]: &[String; 2], changed: &[&(Arch, 
         ),
     };
     let denies = match less.len() {
+        0 if has_less => format!("It denies {OTHERS} that {before} allows."),
         0 => format!("It allows all that {before} allows."),
         count => format!(
             "It denies {} that {before} allows, at least with some arguments: {}.",
