@@ -18,7 +18,7 @@ use crate::advice;
 use crate::options::{Format, PROMPT, SourceOptions};
 use crate::output;
 use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Source, SourceStack};
+use crate::source::{BUILT_IN, Source, SourceStack, warn_about_conditions};
 use callgate_formats::diagnostics::quote::shorten;
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
@@ -149,13 +149,8 @@ impl Writing<'_> {
     /// Writes filters, if the policy that is read back has their meaning. Returns the exit status.
     pub(crate) fn write(&self, stack: &SourceStack) -> Result<u8> {
         let to = self.to;
-        for filter in stack.filters.iter().filter(|filter| filter.is_conditional()) {
-            report::warn_about(
-                &filter.name,
-                "the policy does not keep the conditions on capabilities and the kernel: it is for the present --caps and --kernel",
-                "`callgate why --patch` changes the profile itself, which keeps them",
-            );
-        }
+        let conditional = stack.filters.iter().filter(|filter| filter.is_conditional());
+        conditional.for_each(warn_about_conditions);
         let mut store = Store::new(PROMPT);
         let mut source = report::warning(|warnings| stack.to_convert(&mut store, warnings))?;
         let mut numbers = None;

@@ -33,6 +33,10 @@ Examples:
   callgate intersect a.json b.json c.json --emit asm
   callgate intersect container-default app.json --to docker -o both.json
 
+With --to, the policy is equal to the combination without the rule of a runtime
+that newer syscalls fail with ENOSYS, and without the conditions of a profile on
+capabilities and the kernel; warnings say where this makes a difference.
+
 Exit status: 0 success, 1 --to cannot express it, 2 error.")]
 pub(crate) struct IntersectArgs {
     #[command(flatten)]
@@ -53,6 +57,10 @@ Examples:
   callgate union app.json helper.json -o both.bpf
   callgate union app.json helper.json --to docker -o both.json
   callgate compile 'container-default + ptrace' -o debug.bpf
+
+With --to, the policy is equal to the combination without the rule of a runtime
+that newer syscalls fail with ENOSYS, and without the conditions of a profile on
+capabilities and the kernel; warnings say where this makes a difference.
 
 Exit status: 0 success, 1 --to cannot express it, 2 error.")]
 pub(crate) struct UnionArgs {
@@ -77,6 +85,10 @@ Examples:
   callgate subtract docker-default ptrace --to docker -o no-ptrace.json
   callgate compile 'app.json - ptrace:EPERM - bpf:kill' -o app.bpf
 
+With --to, the policy is equal to the combination without the rule of a runtime
+that newer syscalls fail with ENOSYS, and without the conditions of a profile on
+capabilities and the kernel; warnings say where this makes a difference.
+
 Exit status: 0 success, 1 --to cannot express it, 2 error.")]
 pub(crate) struct SubtractArgs {
     #[command(flatten)]
@@ -94,8 +106,8 @@ struct SetArgs {
     #[arg(required = true, num_args = 2.., value_name = "SOURCE", value_hint = ValueHint::FilePath)]
     sources: Vec<OsString>,
 
-    /// Write a policy in this language instead of a program, proved equal to the combination; with --closest, as
-    /// `callgate convert` does
+    /// Write a policy in this language instead of a program, proved equal to the combination without the rules that a
+    /// runtime adds; with --closest, as `callgate convert` does
     #[arg(long, value_name = "LANGUAGE", value_parser = target_parser())]
     to: Option<LanguageId>,
 
