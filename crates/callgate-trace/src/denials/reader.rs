@@ -352,6 +352,10 @@ impl<'a> DenialReader<'a> {
                     *self.logged.entry(syscall).or_default() += 1;
                 }
             }
+            // Of another program, it is of no interest.
+            Parsed::Unread(_) if !self.is_line_selected && self.selection.says_whose(text) => {
+                self.log.unselected += 1;
+            }
             Parsed::Unread(why) => self.unread(number, why, text),
             Parsed::Unnamed(why) => {
                 self.unnamed.get_or_insert_with(|| (number, why, kept(text)));

@@ -20,7 +20,8 @@ pub(crate) fn is_of_program(line: &str, is_raw: bool, wanted: &str) -> bool {
 
 /// Whether the name or the path of a program is that of a wanted one: its name, its path, or the last part of the path.
 pub(crate) fn is_program(program: &str, wanted: &str) -> bool {
-    let is_cut = program.len() == COMM && wanted.starts_with(program);
+    // The kernel cuts `comm`, and no path.
+    let is_cut = program.len() == COMM && !program.starts_with('/') && wanted.starts_with(program);
     program == wanted || is_cut || program.rsplit('/').next() == Some(wanted)
 }
 

@@ -33,6 +33,16 @@ const CONTAINER_KEYS: [&str; 14] = [
     "runtimeContainerId",
 ];
 
+/// Those of them that have an identifier, of which the start is enough.
+const ID_KEYS: [&str; 6] = [
+    "CONTAINER_ID",
+    "CONTAINER_ID_FULL",
+    "containerID",
+    "container_id",
+    "containerId",
+    "runtimeContainerId",
+];
+
 /// The length from which on the start of a container's identifier is enough.
 const MIN_ID: usize = 8;
 
@@ -121,6 +131,16 @@ impl Selection {
             || self.is_of_entry(line)
     }
 
+    /// Whether a line of an audit record says whether it is of what is selected. One of no selection says nothing.
+    pub(crate) fn says_whose(&self, line: &str) -> bool {
+        let has = |key| fields(line, key).next().is_some();
+        let is_said = |one: &Selected| match one {
+            Selected::Program(_) => has("comm") || has("exe"),
+            Selected::Process(_) | Selected::Unit(_) | Selected::Container(_) => has("pid"),
+        };
+        !self.all.is_empty() && self.all.iter().all(is_said)
+    }
+
     /// Whether the name or the path of a program is selected.
     pub(crate) fn has_program(&self, program: &str) -> bool {
         let is_own = |one: &Selected| match one {
@@ -148,10 +168,16 @@ impl Selection {
         };
         self.all.iter().any(|one| match one {
             Selected::Unit(name) => has(&entry, &UNIT_KEYS, &|value| value == name),
-            Selected::Container(name) => has(&entry, &CONTAINER_KEYS, &|value| {
-                let is_start = name.len() >= MIN_ID && value.starts_with(name.as_str());
-                value == name || is_start || value.ends_with(&format!("/{name}"))
-            }),
+            Selected::Container(name) => {
+                let is_start = |value: &str| {
+                    // `containerd://0123…`
+                    let (_, id) = value.rsplit_once('/').unwrap_or(("", value));
+                    id.starts_with(name.as_str()) && is_hexadecimal(id)
+                };
+                has(&entry, &CONTAINER_KEYS, &|value| {
+                    value == name || value.ends_with(&format!("/{name}"))
+                }) || (name.len() >= MIN_ID && has(&entry, &ID_KEYS, &is_start))
+            }
             Selected::Program(_) | Selected::Process(_) => false,
         })
     }
@@ -162,6 +188,11 @@ impl fmt::Display for Selection {
         let all: Vec<String> = self.all.iter().map(Selected::to_string).collect();
         f.write_str(&all.join(", "))
     }
+}
+
+/// Whether a text may be a container's identifier: its beginning is one, too.
+fn is_hexadecimal(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Whether an object has one of these keys with a text that meets a test: itself or in an object inside of it.
@@ -201,6 +232,19 @@ mod tests {
         }
         let of_unit =
             Selection::new(vec![Selected::Unit("a.service".into())]).with_processes([200]);
+        assert!(!has_line("/usr/sbin/nginx-debug", RECORD), "a path of 15 bytes is complete");
+        let comm = "pid=1 comm=\"systemd-network\"";
+        assert!(has_line("systemd-networkd", comm), "a name of 15 bytes may be cut");
+        for (word, line, is_said) in [
+            ("nginx", "pid=1 comm=\"a\"", true),
+            ("nginx", "pid=1", false),
+            ("pid:2", "pid=1", true),
+            ("pid:2", "comm=\"a\"", false),
+        ] {
+            let selection = Selection::new(vec![Selected::parse(word).unwrap()]);
+            assert_eq!(selection.says_whose(line), is_said, "{word} {line}");
+        }
+        assert!(!Selection::default().says_whose(RECORD));
         assert!(of_unit.has_line(RECORD, true) && !of_unit.has_program("nginx"));
     }
 
@@ -216,6 +260,18 @@ mod tests {
         assert!(!has_line("container:ap", event));
         let id = "{\"CONTAINER_ID_FULL\":\"0123456789abcdef\"}";
         assert!(has_line("container:0123456789", id) && !has_line("container:0123", id));
+        assert!(has_line(
+            "container:01234567",
+            "{\"containerID\":\"containerd://0123456789abcdef\"}"
+        ));
+        for other in [
+            "{\"CONTAINER_NAME\":\"frontend-admin\"}",
+            "{\"CONTAINER_ID\":\"frontend-admin\"}",
+            "{\"pod\":\"frontend-7d9\"}",
+        ] {
+            assert!(!has_line("container:frontend", other), "{other}");
+        }
+        assert!(!has_line("container:deadbeef", "{\"CONTAINER_NAME\":\"deadbeef01\"}"));
         for broken in ["{", "x {\"pod\"", "{\"pod\":1}"] {
             assert!(!has_line("container:web", broken), "{broken}");
         }
