@@ -104,7 +104,10 @@ pub fn instead(arch: Arch, name: &str) -> Option<&'static str> {
     if arch.number(name).is_some() {
         return None;
     }
-    siblings(name).flatten().copied().find(|sibling| arch.number(sibling).is_some())
+    // The family of the syscall itself, else the one that says most about it: `fstatat64` is in that of `stat`, too.
+    let mut families: Vec<&[&str]> = siblings(name).collect();
+    families.sort_by_key(|family| (family.first() != Some(&name), family.len()));
+    families.into_iter().flatten().copied().find(|sibling| arch.number(sibling).is_some())
 }
 
 #[cfg(test)]
@@ -131,6 +134,15 @@ mod tests {
             (Arch::Aarch64, "fork", Some("clone")),
             (Arch::Aarch64, "stat", Some("newfstatat")),
             (Arch::Riscv64, "rename", Some("renameat2")),
+            (Arch::X86, "newfstatat", Some("fstatat64")),
+            (Arch::Arm, "newfstatat", Some("fstatat64")),
+            (Arch::Ppc, "newfstatat", Some("fstatat64")),
+            (Arch::Mips, "newfstatat", Some("fstatat64")),
+            (Arch::X86_64, "fstatat64", Some("newfstatat")),
+            (Arch::Aarch64, "fstatat64", Some("newfstatat")),
+            (Arch::X86_64, "stat64", Some("stat")),
+            (Arch::Aarch64, "lstat", Some("newfstatat")),
+            (Arch::X86_64, "clock_gettime64", Some("clock_gettime")),
             (Arch::X86_64, "mmap2", Some("mmap")),
             (Arch::X86_64, "socketcall", None),
             (Arch::Aarch64, "nonsense", None),
