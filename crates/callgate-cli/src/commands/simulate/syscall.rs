@@ -27,6 +27,8 @@ use callgate_requests::syscall;
 struct SyscallResult<'a> {
     arch: Option<Arch>,
     data: &'a SeccompData,
+    /// The arguments that may have any value; the verdict is the same for all.
+    any: &'a [u8],
     verdict: Verdict,
     /// `None` for rules, which execute no instructions.
     ran: Option<Execution>,
@@ -45,12 +47,12 @@ struct Execution {
 
 /// The verdict as text or JSON.
 pub(super) fn answer(args: &SimulateArgs, filter: &SourceFilter, call: &str) -> Result<String> {
-    let called = called(call, &args.args, args.token, &args.subject.reading, &filter.arches)?;
+    let mut called = called(call, &args.args, args.token, &args.subject.reading, &filter.arches)?;
+    called.data.instruction_pointer = args.ip.unwrap_or(called.data.instruction_pointer);
     if let Some(depending) = depending(&called, |store| filter.diagram(store))? {
         return Ok(depends(args, &called, &depending));
     }
-    let Called { arch, mut data, .. } = called;
-    data.instruction_pointer = args.ip.unwrap_or(data.instruction_pointer);
+    let Called { arch, data, any, .. } = called;
     let mut steps = Vec::new();
     let finding = match evaluated(args.by, filter, &args.subject.compiling)? {
         Evaluated::Policy(policy) => {
@@ -65,7 +67,13 @@ pub(super) fn answer(args: &SimulateArgs, filter: &SourceFilter, call: &str) -> 
                     "use --by plain, which runs a program that tests rule by rule",
                 );
             }
-            SyscallResult { arch, data: &data, verdict: policy.evaluate(&data), ran: None }
+            SyscallResult {
+                arch,
+                data: &data,
+                any: &any,
+                verdict: policy.evaluate(&data),
+                ran: None,
+            }
         }
         Evaluated::Program(program) => {
             let endian = filter.endian();
@@ -83,7 +91,7 @@ pub(super) fn answer(args: &SimulateArgs, filter: &SourceFilter, call: &str) -> 
                     && is_constant_allow(&program, data.arch, data.nr),
                 engine,
             };
-            SyscallResult { arch, data: &data, verdict: run.verdict, ran: Some(ran) }
+            SyscallResult { arch, data: &data, any: &any, verdict: run.verdict, ran: Some(ran) }
         }
     };
     Ok(match args.format {
@@ -174,7 +182,8 @@ fn evaluated<'a>(
 impl SyscallResult<'_> {
     fn line(&self) -> String {
         let arch = syscall::arch_name(self.arch, self.data.arch);
-        let mut text = format!("{arch} {}: {}", syscall::show(self.arch, self.data), self.verdict);
+        let call = syscall::show_any(self.arch, self.data, self.any);
+        let mut text = format!("{arch} {call}: {}", self.verdict);
         let _ = match &self.ran {
             Some(Execution { executed, len, .. }) => {
                 write!(text, ", {executed} of {len} instructions executed")

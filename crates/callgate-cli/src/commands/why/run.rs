@@ -72,7 +72,9 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
             if depending.is_some() {
                 text.push_str("for example:\n");
             }
-            text + &text::answer(&answer) + &executed + &advice.unwrap_or_default()
+            // The example has values.
+            let any = if depending.is_some() { &[] } else { called.any.as_slice() };
+            text + &text::answer(&answer, any) + &executed + &advice.unwrap_or_default()
         }
         Format::Json => {
             let mut fields = json::answer_fields(&answer, advice.as_ref());

@@ -49,7 +49,7 @@ pub(super) fn log(
             false => "",
         };
         wrap(&mut text, &format!("{}{example}:", occurrence(&one.denial)), 0, 2);
-        text.push_str(&answer(&one.answer));
+        text.push_str(&answer(&one.answer, &[]));
         if one.answer.verdict.permits() {
             let message = "the filter allows it: the filter has changed since, or another filter denied the call";
             let read = groups.of(&one.denial).map(|group| &group.read);
