@@ -70,7 +70,10 @@ pub(in crate::lint) fn needed(view: &mut View<'_>, findings: &mut Findings) -> R
 /// Syscalls that runc and crun make after they install the filter, and before they execute the command: unless
 /// `noNewPrivileges` is set, capabilities and IDs are set then. Without one of these, no version of either starts a
 /// container; `callgate_trace::generate` has all of them with their sources.
-const OF_RUNTIMES: [&str; 5] = ["capset", "chdir", "close", "prctl", "setgroups"];
+const OF_RUNTIMES: [&str; 4] = ["capset", "chdir", "close", "prctl"];
+
+/// What runtimes with root privileges also call there; 386 and arm have the second one, too.
+const SETGROUPS: [&str; 2] = ["setgroups32", "setgroups"];
 
 /// What the dynamic loaders of glibc and musl cannot do without, as syscalls of which one is enough.
 const OF_LOADERS: [&[&str]; 6] = [
@@ -114,6 +117,19 @@ pub(in crate::lint) fn start(view: &mut View<'_>, findings: &mut Findings) -> Re
                 if denied.len() == 1 { "it" } else { "them" },
             );
             cannot_start(view, findings, arch, denied, message)?;
+        }
+        let mut can_set = !is_of_container;
+        for name in SETGROUPS {
+            can_set |= view.named_where(arch, name, Does::Permit)? != Pred::NEVER;
+        }
+        if !can_set {
+            let name = SETGROUPS.into_iter().find(|name| arch.number(name).is_some());
+            let message = format!(
+                "`{}` is denied: runc and crun set the groups of the user with it between the filter and the command, so \
+                 a container that is not rootless does not start unless noNewPrivileges is set",
+                name.unwrap_or("setgroups")
+            );
+            cannot_start(view, findings, arch, name.into_iter().collect(), message)?;
         }
         let mut missing = Vec::new();
         for alternatives in OF_LOADERS {

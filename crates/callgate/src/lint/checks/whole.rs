@@ -3,8 +3,9 @@
 
 use callgate_bpf::SyscallTable;
 use callgate_bpf::advice::Advice;
+use callgate_codegen::query::partition;
 use callgate_core::diagram::Pred;
-use callgate_core::{Action, Arch, Emulator, SeccompData, Verdict};
+use callgate_core::{Action, Arch, Emulator, SeccompData, Verdict, Word, X32_SYSCALL_BIT};
 use callgate_formats::statements::Site;
 use rustc_hash::FxHashSet as HashSet;
 
@@ -18,21 +19,31 @@ use crate::lint::view::View;
 use crate::optimize::optimize;
 use crate::stack::{Stack, merge};
 
+/// The most intervals of numbers; a filter with more does not permit everything.
+const MAX_INTERVALS: usize = 1 << 14;
+
 pub(in crate::lint) fn verdicts(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     allows_all(view, findings)?;
     notify(view, findings)?;
     unknown_numbers(view, findings)
 }
 
-/// Whether a filter permits every named syscall with all arguments, and numbers that have no name yet. Numbers that belong to
-/// another ABI, such as x32, do not count: libseccomp denies them in every filter.
+/// Whether a filter permits every number of its ABIs with all arguments. Those of x32 do not count for x86-64: libseccomp
+/// denies them in every filter.
 fn allows_all(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     let mut permitted = Vec::new();
     for arch in view.arches.iter().copied() {
-        let unknown = arch.first_number() + crate::convert::UNNAMED;
-        for nr in arch.syscalls().map(|(nr, _)| nr).chain([unknown]) {
-            let func = view.call(arch, nr);
-            if view.permits(func)? != Pred::ALWAYS {
+        let numbers = view.store.follow(view.whole, Word::ARCH, arch.token());
+        let Some(intervals) = partition(&view.store, numbers, Word::NR, MAX_INTERVALS) else {
+            return Ok(());
+        };
+        let (first, last) = match arch {
+            Arch::X86_64 => (0, X32_SYSCALL_BIT - 1),
+            Arch::X32 => (X32_SYSCALL_BIT, 2 * X32_SYSCALL_BIT - 1),
+            _ => (0, u32::MAX),
+        };
+        for interval in intervals.iter().filter(|own| own.first <= last && first <= own.last) {
+            if view.permits(interval.then)? != Pred::ALWAYS {
                 return Ok(());
             }
         }
