@@ -32,8 +32,14 @@ const LIBSECCOMP: [(RuncVersion, &str); 9] = [
     (RuncVersion(1, 5, 0), "2.6.0"),
 ];
 
-/// The newest branch in the table.
-const NEWEST: u8 = 5;
+/// The last release of each branch in the table, from 1.1 on; a later one may have another libseccomp.
+const LAST: [RuncVersion; 5] = [
+    RuncVersion(1, 1, 15),
+    RuncVersion(1, 2, 9),
+    RuncVersion(1, 3, 6),
+    RuncVersion(1, 4, 3),
+    RuncVersion(1, 5, 1),
+];
 
 impl RuncVersion {
     /// The libseccomp of the official binaries.
@@ -66,8 +72,8 @@ pub struct RuncVersionError(());
 impl fmt::Display for RuncVersionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "not a known version of runc: give one from 1.1.0 to 1.5, such as 1.1.5; for older ones, which have the libseccomp of \
-             the distribution, and for what is newer, give --libseccomp and --enosys-above",
+            "not a known version of runc: known are 1.1.0 to 1.1.15, and 1.2, 1.3, 1.4 and 1.5 up to 1.2.9, 1.3.6, 1.4.3 and 1.5.1; \
+             for older ones, which have the libseccomp of the distribution, and for newer ones, give --libseccomp and --enosys-above",
         )
     }
 }
@@ -81,7 +87,11 @@ impl FromStr for RuncVersion {
         let text = text.strip_prefix('v').unwrap_or(text);
         let numbers: Option<Vec<u8>> = text.split('.').map(|part| part.parse().ok()).collect();
         match numbers.as_deref() {
-            Some([1, minor @ 1..=NEWEST, patch]) => Ok(RuncVersion(1, *minor, *patch)),
+            Some([major, minor, patch]) => {
+                let version = RuncVersion(*major, *minor, *patch);
+                let last = LAST.iter().find(|last| (last.0, last.1) == (*major, *minor));
+                last.filter(|last| version <= **last).map(|_| version).ok_or(RuncVersionError(()))
+            }
             _ => Err(RuncVersionError(())),
         }
     }
@@ -107,6 +117,13 @@ mod tests {
             assert_eq!(version.libseccomp().to_string(), library, "{text}");
             assert_eq!(version.enosys_above(), rule, "{text}");
             assert_eq!(version.to_string(), text.trim_start_matches('v'));
+        }
+        for last in LAST {
+            assert_eq!(last.to_string().parse(), Ok(last));
+            assert!(RuncVersionError(()).to_string().contains(&last.to_string()), "{last}");
+            let RuncVersion(major, minor, patch) = last;
+            let next = RuncVersion(major, minor, patch + 1).to_string();
+            assert!(next.parse::<RuncVersion>().is_err(), "{next}");
         }
         for text in ["1.0.3", "1.1", "2.0.0", "1.6.0", "1.1.0-rc.1", "", "1.1.5.6", "1.1.-1"] {
             assert!(text.parse::<RuncVersion>().is_err(), "{text}");

@@ -205,6 +205,10 @@ mod tests {
         }
         let old: LibseccompVersion = "2.4.2".parse().unwrap();
         assert!(!old.has_number("getrlimit", Arch::Aarch64) && old.knows("getrlimit"));
+        let ranged = |version: &str| {
+            version.parse::<LibseccompVersion>().unwrap().has_number("sync_file_range2", Arch::Arm)
+        };
+        assert!(ranged("2.4.4") && !ranged("2.5.0") && !ranged("2.6.1"));
         assert!(!old.supports(Arch::Riscv64) && old.supports(Arch::X86));
         assert!(LibseccompVersion::NEWEST.knows("file_getattr"));
         assert!(
