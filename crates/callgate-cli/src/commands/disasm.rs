@@ -136,10 +136,31 @@ pub(crate) fn run(args: &DisasmArgs) -> Result<u8> {
     Ok(0)
 }
 
+/// How files of other kinds begin: no program begins so, because the second byte of its first opcode is 0.
+const MAGIC: [&[u8]; 15] = [
+    b"\x7fELF",
+    b"\x1f\x8b",
+    b"PK\x03\x04",
+    b"\xfd7zXZ",
+    b"\x28\xb5\x2f\xfd",
+    b"BZh",
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"%PDF",
+    b"\xd4\xc3\xb2\xa1",
+    b"\x4d\x3c\xb2\xa1",
+    b"\x0a\x0d\x0d\x0a",
+    b"\xcf\xfa\xed\xfe",
+    b"SQLite format 3",
+];
+
 /// The listing of a file with a program that the kernel refuses, with the reasons; `None` if it is not a program.
 fn rejected(args: &DisasmArgs) -> Option<String> {
     const FORMS: [&[u8]; 2] = [b"bpf:", b"bpftext:"];
     const MAX: u64 = 1 << 20;
+    // The kernel's limit.
+    const MAX_INSNS: usize = 4096;
     let name = args.source.as_bytes();
     let name = FORMS.iter().find_map(|form| name.strip_prefix(*form)).unwrap_or(name);
     let place = Place::of_path(Path::new(OsStr::from_bytes(name)));
@@ -148,6 +169,9 @@ fn rejected(args: &DisasmArgs) -> Option<String> {
         return None;
     }
     let bytes = place.read_at_most(MAX, "").ok()?;
+    if MAGIC.iter().any(|magic| bytes.starts_with(magic)) {
+        return None;
+    }
     let endian = args.reading.of_program().ok()?;
     let insns = match std::str::from_utf8(&bytes) {
         Ok(text) => source::read_text(&place, text, endian, Vec::new(), false).ok()?.0,
@@ -158,6 +182,11 @@ fn rejected(args: &DisasmArgs) -> Option<String> {
                 .collect()
         }
     };
+    // A program that only has errors: other files are not listed as instructions.
+    let known = insns.iter().filter(|insn| Insn::try_from(**insn).is_ok()).count();
+    if insns.len() > MAX_INSNS || 2 * known < insns.len() {
+        return None;
+    }
     let error = Program::from_raw(&insns).err()?;
     let mut text = format!(
         "; {}; the kernel refuses this program\n",
