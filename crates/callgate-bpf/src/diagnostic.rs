@@ -78,6 +78,8 @@ pub struct Diagnostic {
     pub advice: Option<Advice>,
     /// The mistake, if it is one of those that readers of several languages report.
     pub topic: Option<Topic>,
+    /// The names of the syscalls that it is about, where a tool asks for them.
+    pub syscalls: Box<[String]>,
 }
 
 /// An error at a position.
@@ -95,6 +97,7 @@ impl Diagnostic {
             help: String::new(),
             advice: None,
             topic: None,
+            syscalls: Box::default(),
         }
     }
 

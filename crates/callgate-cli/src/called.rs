@@ -2,21 +2,40 @@
 
 use callgate::{Arch, SeccompData};
 
+use callgate_bpf::SyscallTable;
+use callgate_bpf::syscalls::{instead, name_in_constant};
+
 use crate::options::{SourceOptions, native_arch};
-use crate::report::{Failure, Result};
+use crate::report::{self, Failure, Result};
 use callgate_requests::syscall;
 
-/// Parses a syscall and its arguments; returns it with its ABI.
+/// The argument that stands for any value.
+const ANY: &str = "_";
+
+/// A syscall with its arguments.
+#[derive(Clone, Debug)]
+pub(crate) struct Called {
+    /// Its ABI; `None` for an arch token of none.
+    pub(crate) arch: Option<Arch>,
+    /// The syscall; arguments that may have any value are 0.
+    pub(crate) data: SeccompData,
+    /// The arguments that are given with a value: index and value.
+    pub(crate) given: Vec<(u8, u64)>,
+    /// The indexes of the arguments that may have any value.
+    pub(crate) any: Vec<u8>,
+}
+
+/// Parses a syscall and its arguments.
 pub(crate) fn called(
     call: &str,
     args: &[String],
     token: Option<u32>,
     reading: &SourceOptions,
     arches: &[Arch],
-) -> Result<(Option<Arch>, SeccompData)> {
-    let written = args.is_empty().then(|| parts(call)).flatten();
+) -> Result<Called> {
+    let written = Written::of(call).filter(|_| args.is_empty());
     let (call, args) = match &written {
-        Some((name, args)) => (*name, args.as_slice()),
+        Some(written) => (written.name, written.args.as_slice()),
         None => (call, args),
     };
     if args.len() > 6 {
@@ -31,29 +50,98 @@ pub(crate) fn called(
         data.arch = token;
         data.nr = syscall::parse_number(call)?;
     } else {
-        let own = one_arch(reading, arches)?;
+        let own = match written.as_ref().and_then(|written| written.arch) {
+            Some(own) if reading.arch.is_empty() || reading.arch == [own] => own,
+            Some(own) => {
+                return Err(Failure::new(format!(
+                    "the call is of {own}, and --arch is another one"
+                ))
+                .help("omit --arch, or the architecture before the call"));
+            }
+            None => one_arch(reading, arches)?,
+        };
         data.arch = own.token();
-        data.nr = syscall::number(own, call)?;
+        data.nr = match syscall::find(own, call)? {
+            Some(nr) => nr,
+            None => nr_instead(own, call, args)?,
+        };
         arch = Some(own);
     }
-    for (slot, text) in data.args.iter_mut().zip(args) {
-        *slot = syscall::parse_argument(arch, text)?;
+    if let Some(at) = written.as_ref().and_then(|written| written.at) {
+        data.instruction_pointer = syscall::parse_value(at)
+            .map_err(|why| Failure::new(format!("instruction pointer \"{at}\": {why}")))?;
     }
-    Ok((arch.or_else(|| syscall::arch_of(&data)), data))
+    let (mut given, mut any) = (Vec::new(), Vec::new());
+    for ((index, slot), text) in (0..).zip(&mut data.args).zip(args) {
+        if text == ANY {
+            any.push(index);
+        } else {
+            *slot = syscall::parse_argument(arch, text)?;
+            given.push((index, *slot));
+        }
+    }
+    Ok(Called { arch: arch.or_else(|| syscall::arch_of(&data)), data, given, any })
 }
 
-/// The name and the arguments of a call as C writes it: `socket(AF_INET, SOCK_STREAM, 0)`.
-fn parts(call: &str) -> Option<(&str, Vec<String>)> {
-    let (name, rest) = call.trim_end_matches(';').split_once('(')?;
-    let inside = rest.strip_suffix(')')?.trim();
-    let args = inside.split(',').map(|arg| arg.trim().to_owned());
-    Some((name.trim(), if inside.is_empty() { Vec::new() } else { args.collect() }))
+/// The number of the syscall that programs use on an architecture that does not have this one. Its arguments are others.
+fn nr_instead(arch: Arch, name: &str, args: &[String]) -> Result<u32> {
+    let name = name_in_constant(name).unwrap_or(name);
+    let Some(other) = instead(arch, name) else {
+        return Err(syscall::unknown(&[arch], name).into());
+    };
+    let message = format!("{arch} has no `{name}`: programs use `{other}` there");
+    match arch.number(other) {
+        Some(nr) if args.is_empty() => {
+            report::warn(message, format!("the answer is about `{other}`"));
+            Ok(nr)
+        }
+        _ => Err(Failure::new(message)
+            .help(format!("ask about `{other}`, whose arguments may be others"))),
+    }
 }
 
-/// The number of arguments of a call that are given, in the call itself or after it.
-pub(crate) fn given_count(call: &str, args: &[String]) -> usize {
-    let written = args.is_empty().then(|| parts(call)).flatten();
-    written.map_or(args.len(), |(_, args)| args.len())
+/// A call as C and Callgate write it: `socket(AF_INET, SOCK_STREAM, 0)`, `x86_64 syscall 9999(1) at 0x10`.
+struct Written<'t> {
+    arch: Option<Arch>,
+    name: &'t str,
+    args: Vec<String>,
+    /// The instruction pointer.
+    at: Option<&'t str>,
+}
+
+impl<'t> Written<'t> {
+    fn of(text: &'t str) -> Option<Written<'t>> {
+        let text = text.trim().trim_end_matches(';');
+        let (arch, text) = match text.split_once(' ') {
+            Some((first, rest)) => match Arch::from_name(first.trim_end_matches(':')) {
+                Some(arch) => (Some(arch), rest.trim_start()),
+                None => (None, text),
+            },
+            None => (None, text),
+        };
+        let (call, at) = match text.rsplit_once(") at ") {
+            Some((call, at)) => (call, Some(at.trim())),
+            None => (text.strip_suffix(')')?, None),
+        };
+        let (name, inside) = call.split_once('(')?;
+        let name = name.trim();
+        let name = name.strip_prefix("syscall ").unwrap_or(name);
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        // A line of strace has memory and a result.
+        let is_traced = inside.contains(['"', '{', '[', '=', '(', ')']);
+        if name.is_empty() || !name.bytes().all(is_name) || is_traced {
+            return None;
+        }
+        let inside = inside.trim();
+        let args = inside.split(',').map(|arg| arg.trim().to_owned());
+        let args = if inside.is_empty() { Vec::new() } else { args.collect() };
+        Some(Written { arch, name, args, at })
+    }
+}
+
+/// Whether words are a call as C and Callgate write it.
+pub(crate) fn is_call(words: &str) -> bool {
+    Written::of(words).is_some()
 }
 
 /// The architecture of a syscall that does not name one.
@@ -71,5 +159,42 @@ pub(crate) fn default_arch(arches: &[Arch]) -> Result<Arch> {
     match Arch::native().filter(|native| arches.contains(native)).or(arches.first().copied()) {
         Some(arch) => Ok(arch),
         None => native_arch(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_read_as_they_are_printed() {
+        let of = |text| {
+            let Written { arch, name, args, at } = Written::of(text)?;
+            Some((arch, name.to_owned(), args.join(" "), at.map(str::to_owned)))
+        };
+        let call = |arch, name: &str, args: &str, at: Option<&str>| {
+            Some((arch, name.to_owned(), args.to_owned(), at.map(str::to_owned)))
+        };
+        let x86 = Some(Arch::X86_64);
+        for (text, expected) in [
+            (
+                "socket(AF_INET, SOCK_STREAM, 0)",
+                call(None, "socket", "AF_INET SOCK_STREAM 0", None),
+            ),
+            (
+                "socket(AF_INET,SOCK_STREAM|SOCK_CLOEXEC,0);",
+                call(None, "socket", "AF_INET SOCK_STREAM|SOCK_CLOEXEC 0", None),
+            ),
+            ("getpid()", call(None, "getpid", "", None)),
+            ("x86_64 socket(AF_ALG)", call(x86, "socket", "AF_ALG", None)),
+            ("x86_64 syscall 9999() at 0x10", call(x86, "9999", "", Some("0x10"))),
+            ("sendto(_, _, _, _, 0)", call(None, "sendto", "_ _ _ _ 0", None)),
+            ("open(\"a\") = -1 EPERM", None),
+            ("error: socket(1)", None),
+            ("socket", None),
+            ("(1)", None),
+        ] {
+            assert_eq!(of(text), expected, "{text}");
+        }
     }
 }

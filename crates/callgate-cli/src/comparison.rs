@@ -19,7 +19,7 @@ use callgate_requests::differences::{Compared, Differences};
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
 
-/// The maximum number of groups of syscalls in text, unless all are wanted.
+/// The maximum number of groups of syscalls in text and Markdown, unless all are wanted.
 const MAX_GROUPS: u32 = 40;
 
 /// Two filters, and how their differences are printed.
@@ -37,11 +37,11 @@ pub(crate) struct ComparisonArgs {
     #[arg(value_name = "SYSCALL")]
     calls: Vec<String>,
 
-    /// The maximum number of groups of syscalls to print [default: 40 in text, otherwise all]
+    /// The maximum number of groups of syscalls to print [default: 40 in text and Markdown, all in JSON]
     #[arg(long, value_name = "N", value_parser = parse_u32, allow_negative_numbers = true)]
     max: Option<u32>,
 
-    /// In text, list all groups, all names of syscalls, and what one filter does on ABIs for which the other one was
+    /// List all groups; in text, also all names of syscalls, and what one filter does on ABIs for which the other one was
     /// not read
     #[arg(long, conflicts_with = "max")]
     all: bool,
@@ -272,7 +272,8 @@ impl ComparisonArgs {
             Some(narrowed) => all.into_iter().partition(|one| narrowed.is_elsewhere(one)),
             None => (Vec::new(), all),
         };
-        let max = self.max.or_else(|| (is_text && !self.all).then_some(MAX_GROUPS));
+        let is_capped = self.format != TextFormat::Json && !self.all;
+        let max = self.max.or_else(|| is_capped.then_some(MAX_GROUPS));
         let differences = Differences::new(all, native_arch().ok(), max);
         // Conditions are those that the filters have.
         let roots = match titles {

@@ -104,6 +104,39 @@ pub(crate) struct Figures {
     pub(crate) text: Vec<(&'static str, String)>,
 }
 
+/// How a policy is written instead of a program.
+pub(crate) struct PolicyOutput<'a> {
+    pub(crate) output: Option<&'a Path>,
+    pub(crate) name: Option<&'a str>,
+    pub(crate) format: Format,
+}
+
+impl EmitOptions {
+    /// The options that also hold for a policy.
+    ///
+    /// # Errors
+    /// If others are given.
+    pub(crate) fn of_policy(&self) -> Result<PolicyOutput<'_>> {
+        let given = [
+            ("--emit", self.emit.is_some()),
+            ("--package", self.package.is_some()),
+            ("--installer", self.installer),
+            ("--stats", self.stats),
+        ];
+        if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+            return Err(Failure::new(format!(
+                "{option} is about a program, and --to writes a policy"
+            ))
+            .help("omit one of them"));
+        }
+        Ok(PolicyOutput {
+            output: self.output.as_deref(),
+            name: self.name.as_deref(),
+            format: self.format,
+        })
+    }
+}
+
 impl Emit {
     /// The dialect of a text form.
     pub(crate) fn dialect(self) -> Option<Dialect> {

@@ -19,6 +19,7 @@
 #![deny(unsafe_code)]
 
 mod advice;
+mod any_values;
 mod arguments;
 mod binary;
 mod called;
@@ -42,6 +43,7 @@ mod policy_text;
 mod progress;
 mod recordings;
 mod report;
+mod selection;
 mod signals;
 mod smt2;
 mod socket_filters;

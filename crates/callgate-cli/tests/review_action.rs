@@ -172,7 +172,7 @@ fn a_pull_request_gets_one_comment() -> TestResult {
         "## profiles/a.json\n",
         "### Changes from `base/profiles/a.json` to `head/profiles/a.json`",
         "**More is allowed**\n\n- x86_64 `ptrace()`",
-        "dangerous: `ptrace`",
+        "and it is dangerous: ptrace.",
         "### What `head/profiles/a.json` allows",
         "<details><summary>Syscalls on x86_64</summary>",
         "## profiles/gone.json\n\nThe file was removed.",

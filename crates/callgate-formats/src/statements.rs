@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::capabilities::CapSet;
+use crate::libseccomp_versions::LibseccompVersion;
 use callgate_bpf::diagnostic::Position;
 use callgate_core::policy::{Condition, Section};
 use callgate_core::{Arch, SeccompData, SyscallSet, Verdict};
@@ -70,6 +71,8 @@ pub enum Inactivity {
     DefaultAction,
     /// The architecture does not have the syscall.
     MissingOn(Arch),
+    /// This version of libseccomp has no number for it on the architecture.
+    UnknownTo(LibseccompVersion, Arch),
     /// The rule needs another capability, kernel or architecture; the text says which.
     Elsewhere(String),
 }
@@ -79,6 +82,9 @@ impl fmt::Display for Inactivity {
         match self {
             Inactivity::DefaultAction => f.write_str("its action is the default action"),
             Inactivity::MissingOn(arch) => write!(f, "{arch} does not have this syscall"),
+            Inactivity::UnknownTo(version, arch) => {
+                write!(f, "libseccomp {version} does not know this syscall on {arch}")
+            }
             Inactivity::Elsewhere(reason) => f.write_str(reason),
         }
     }

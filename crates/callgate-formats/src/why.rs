@@ -24,6 +24,7 @@
 use rustc_hash::FxHashSet as HashSet;
 
 use crate::statements::{Builtin, Inactive, Inactivity, Site, Statement, Statements};
+use callgate_bpf::syscalls::SyscallTable;
 use callgate_core::policy::Policy;
 
 use callgate_core::{SeccompData, Verdict};
@@ -83,7 +84,14 @@ pub fn why<'s>(
     };
     // A rule for another architecture, which lacks the syscall, says nothing about this one.
     let is_about = |rule: &&Inactive| {
-        Some(rule.name.as_str()) == name && !matches!(rule.reason, Inactivity::MissingOn(_))
+        let is_here = match rule.reason {
+            Inactivity::MissingOn(_) => false,
+            Inactivity::UnknownTo(_, arch) => {
+                arch.token() == data.arch && arch.syscall_name(data.nr) == name
+            }
+            Inactivity::DefaultAction | Inactivity::Elsewhere(_) => true,
+        };
+        is_here && Some(rule.name.as_str()) == name
     };
     let inactive = statements.inactive.iter().filter(is_about);
     Why { verdict, cause, overruled: distinct(overruled), unmet, inactive: inactive.collect() }

@@ -1,6 +1,6 @@
 //! The filter that sections are about, and outcomes and verdicts in words, with the colour and letter of each class.
 
-use callgate::explain::{ArchExplanation, Explanation, Outcome, argument_names};
+use callgate::explain::{ArchExplanation, Explanation, Outcome, argument_names, cases};
 use callgate::purposes::Purpose;
 use callgate::{Action, Arch, Verdict};
 use callgate_core::errno_name;
@@ -54,11 +54,12 @@ pub(crate) fn lines(outcome: &Outcome, arch: Arch, syscalls: &[(u32, &str)]) -> 
     let names = argument_names(syscalls, arch);
     match outcome {
         Outcome::Always(verdict) => vec![verdict.to_string()],
-        Outcome::Depends { clauses, otherwise } => {
-            let conditions = clauses
-                .iter()
-                .map(|clause| format!("{} if {}", clause.verdict, clause.describe_on(arch, names)));
-            conditions.chain([format!("else {otherwise}")]).collect()
+        Outcome::Depends { .. } => {
+            let case = |(verdict, when): (Verdict, Option<String>)| match when {
+                Some(when) => format!("{verdict} {when}"),
+                None => format!("else {verdict}"),
+            };
+            cases(outcome, arch, names).into_iter().map(case).collect()
         }
         Outcome::Complex { verdicts } => {
             let list: Vec<String> = verdicts.iter().map(Verdict::to_string).collect();

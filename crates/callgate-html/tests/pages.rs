@@ -370,6 +370,36 @@ fn comparisons_name_what_was_added_removed_and_changed() {
     assert!(comparison(&same).markup().as_str().contains("the same for every possible syscall"));
 }
 
+#[test]
+fn comparisons_count_numbers_without_a_name() {
+    let policy = |numbers: &[u32]| {
+        let rule = |nr: &u32| Rule {
+            syscalls: SyscallSet::one(*nr),
+            when: Condition::always(),
+            verdict: Verdict::ALLOW,
+        };
+        let rules = numbers.iter().map(rule).collect();
+        let section = PolicySection::new(Arch::X86_64, rules, Verdict::errno(1));
+        Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
+    };
+    let mut store = Store::default();
+    let roots = [policy(&[0]), policy(&[1, 0x6_ddd0]), policy(&[0, 1])]
+        .map(|policy| diagram(&mut store, &policy).unwrap());
+    let explanations = roots.map(|root| explain(&store, root, &[Arch::X86_64]));
+    let text = |from: usize, to: usize| {
+        let explained = [&explanations[from], &explanations[to]];
+        let compared =
+            Comparison::new(&store, [roots[from], roots[to]], explained, ["before", "after"]);
+        comparison(&compared).markup().into_string()
+    };
+    assert!(text(0, 2).contains("It allows all that before allows."));
+    assert!(text(2, 0).contains("after allows nothing that before denies."));
+    let more = text(2, 1);
+    assert!(more.contains("after allows only numbers without a name"), "{more}");
+    let less = text(1, 2);
+    assert!(less.contains("It denies only numbers without a name"), "{less}");
+}
+
 /// The luminance of a colour `#rgb` or `#rrggbb` by WCAG 2.
 fn luminance(colour: &str) -> f64 {
     let digits = colour.trim_start_matches('#');

@@ -47,7 +47,7 @@ fn of_request(diagnostics: Vec<Diagnostic>) -> Messages {
 }
 
 fn message_json(message: &Message) -> Json {
-    let Diagnostic { severity, position, message: text, help, advice: _, topic: _ } =
+    let Diagnostic { severity, position, message: text, help, advice: _, topic: _, syscalls: _ } =
         &message.diagnostic;
     let severity = match severity {
         Severity::Error => "error",

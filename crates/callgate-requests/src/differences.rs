@@ -17,7 +17,8 @@ use crate::syscall;
 /// Differences of two filters, those of one architecture first, and of these what is most dangerous.
 pub struct Differences {
     list: Vec<Difference>,
-    more: usize,
+    /// Those beyond the limit.
+    others: Vec<Difference>,
 }
 
 impl Differences {
@@ -29,9 +30,8 @@ impl Differences {
             (Some(difference.data.arch) != token, Reverse(severity(difference)))
         });
         let most = max.map_or(usize::MAX, |max| max as usize);
-        let more = all.len().saturating_sub(most);
-        all.truncate(most);
-        Differences { list: all, more }
+        let others = all.split_off(most.min(all.len()));
+        Differences { list: all, others }
     }
 
     /// The differences in order.
@@ -41,13 +41,18 @@ impl Differences {
 
     /// How many there are that the list does not contain.
     pub fn more(&self) -> usize {
-        self.more
+        self.others.len()
+    }
+
+    /// The differences in order, also those beyond the limit.
+    pub fn all(&self) -> impl Iterator<Item = &Difference> {
+        self.list.iter().chain(&self.others)
     }
 
     /// Whether there are more, and one object for each difference under this key.
     pub fn fields(&self, key: &'static str, compared: &Compared<'_>) -> [(&'static str, Json); 2] {
         let all = self.list.iter().map(|difference| json(difference, compared));
-        [("more", (self.more > 0).into()), (key, Json::array(all))]
+        [("more", (self.more() > 0).into()), (key, Json::array(all))]
     }
 }
 
@@ -72,7 +77,7 @@ impl<'s> Compared<'s> {
     /// These filters, for the architectures of these differences.
     pub fn new(store: &'s Store, roots: [Func; 2], differences: &Differences) -> Self {
         let mut arches: Vec<Arch> = Vec::new();
-        for arch in differences.list.iter().flat_map(|one| Arch::with_token(one.data.arch)) {
+        for arch in differences.all().flat_map(|one| Arch::with_token(one.data.arch)) {
             if !arches.contains(&arch) {
                 arches.push(arch);
             }

@@ -72,6 +72,10 @@ pub fn unknown(arches: &[Arch], text: &str) -> Diagnostic {
     let failure = Diagnostic::error(None, format!("{asked} {have} no syscall \"{text}\""));
     let has_it = Arch::ALL.iter().filter(|arch| arch.number(text).is_some());
     let others: Vec<&str> = has_it.map(|arch| arch.name()).collect();
+    let there = arches.iter().find_map(|arch| Some((*arch, syscalls::instead(*arch, text)?)));
+    if let Some((arch, other)) = there {
+        return failure.help(format!("programs use `{other}` on {arch} instead"));
+    }
     failure.help(match syscalls::nearest_name(text) {
         _ if !others.is_empty() => format!("it exists on {}", list(others)),
         _ if syscalls::is_known_name(text) => {
@@ -163,11 +167,23 @@ pub fn name(arch: Option<Arch>, nr: u32) -> String {
 /// `openat(AT_FDCWD, 0x0, O_RDWR)`: trailing zeros are omitted, and the instruction pointer if it is 0. A value that is
 /// not 0 is written as constants if these, as an argument of the command, mean the same value.
 pub fn show(arch: Option<Arch>, data: &SeccompData) -> String {
+    show_any(arch, data, &[])
+}
+
+/// As [`show`], with `_` for the arguments of these indexes, which may have any value.
+pub fn show_any(arch: Option<Arch>, data: &SeccompData, any: &[u8]) -> String {
     let mut text = name(arch, data.nr);
-    let used = data.args.iter().rposition(|arg| *arg != 0).map_or(0, |last| last + 1);
+    let is_any = |index: usize| any.iter().any(|one| usize::from(*one) == index);
+    let used = (0..data.args.len())
+        .rev()
+        .find(|index| is_any(*index) || data.args.get(*index).is_some_and(|arg| *arg != 0));
     text.push('(');
-    for (i, arg) in data.args.iter().take(used).enumerate() {
+    for (i, arg) in data.args.iter().take(used.map_or(0, |last| last + 1)).enumerate() {
         text.push_str(if i > 0 { ", " } else { "" });
+        if is_any(i) {
+            text.push('_');
+            continue;
+        }
         if let Some(named) = named(arch, data.nr, i, *arg) {
             text.push_str(&named);
             continue;

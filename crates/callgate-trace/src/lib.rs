@@ -43,6 +43,8 @@ pub mod read;
 pub mod recording;
 pub mod unseen;
 
+pub use logs::selection::{Selected, Selection};
+
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -24,6 +24,9 @@ pub(crate) struct Times {
     base: usize,
 }
 
+/// The time of each subject.
+type Of<'a> = &'a dyn Fn(usize) -> f64;
+
 impl Times {
     /// Nanoseconds per iteration of a body, with a subject as the baseline; `None` without a complete round.
     pub(crate) fn of(samples: &Samples, base: usize, body: usize) -> Option<Times> {
@@ -81,7 +84,7 @@ impl Times {
 
     /// How much a figure is another one if the machine is in another state: if everything takes longer by a share, or one
     /// subject by a share of the baseline.
-    fn in_other_states(&self, value: f64, of: &dyn Fn(&dyn Fn(usize) -> f64) -> f64) -> f64 {
+    fn in_other_states(&self, value: f64, of: &dyn Fn(Of<'_>) -> f64) -> f64 {
         let time = |subject: usize| self.estimates.get(subject).copied().unwrap_or(f64::NAN);
         let base = time(self.base);
         let of_state = of(&|subject| time(subject) * (1.0 + STATE)) - value;

@@ -10,7 +10,7 @@ use crate::syscalls::is_known_name;
 use crate::text::TextOptions;
 use crate::token::{Token, quote};
 use callgate_core::cfg::{Facts, Forward, Registers};
-use callgate_core::{Arch, Endian, Insn, Op};
+use callgate_core::{Arch, Endian, Insn, Op, Operand};
 
 /// Assembles a text. The error lists every mistake.
 ///
@@ -101,7 +101,9 @@ fn resolve(
         if is_arch(name, held) {
             continue;
         }
-        let value = match held == NR && is_known_name(name) {
+        // A name that is not compared can only be a number: no constant of the kernel is named like a syscall.
+        let is_number = held == NR || insn.op.operand() == Operand::Constant && insn.op != Op::RetK;
+        let value = match is_number && is_known_name(name) {
             true => names.value(&format!("__NR_{name}"), false),
             false => names.value(name, false),
         };

@@ -27,6 +27,22 @@ impl Family {
         self.0.mask.is_none()
     }
 
+    /// The bits that hold one of the values instead of flags. `None` if all do.
+    pub fn value_bits(self, arch: Arch) -> Option<u64> {
+        self.0.mask(arch)
+    }
+
+    /// The constants that consist of these bits only, flags and values, if together they have all of them.
+    pub fn constants_of(self, arch: Arch, bits: u64) -> Option<Vec<(&'static str, u64)>> {
+        let flags = constants(arch, self.0.flags).into_iter();
+        let values = constants(arch, self.0.values).into_iter();
+        let mut own: Vec<(&str, u64)> =
+            flags.chain(values).filter(|(_, value)| *value != 0 && value & !bits == 0).collect();
+        own.sort_by_key(|(name, value)| (*value, *name));
+        let all = own.iter().fold(0, |all, (_, value)| all | value);
+        (all == bits).then_some(own)
+    }
+
     /// The text of a value: the name of a constant, or names joined by `|`. `None` if a part of it has no name.
     ///
     /// An argument of 32 bits may have the low half of a negative constant.
@@ -207,6 +223,25 @@ mod tests {
         assert_eq!(name(x86, "unshare", 0, 0x80).as_deref(), Some("CLONE_NEWTIME"));
         assert_eq!(name(x86, "unshare", 0, 0), None);
         assert_eq!(name(Arch::X86, "mmap", 2, 4), None, "the arguments are behind a pointer");
+    }
+
+    #[test]
+    fn bits_are_constants_that_consist_of_them() {
+        let of = |syscall, index| Family::of(Arch::X86_64, syscall, index).unwrap();
+        let names = |family: Family, bits| {
+            let found = family.constants_of(Arch::X86_64, bits)?;
+            Some(found.into_iter().map(|(name, _)| name).collect::<Vec<_>>())
+        };
+        let mmap = of("mmap", 3);
+        assert_eq!(names(mmap, 0x12), Some(vec!["MAP_PRIVATE", "MAP_FIXED"]));
+        assert_eq!(names(mmap, 0x800_0000), None, "a bit without a name");
+        // O_SYNC has two bits, O_DSYNC one of them.
+        let open = of("openat", 2);
+        assert_eq!(names(open, 0x10_1000), Some(vec!["O_DSYNC", "O_SYNC"]));
+        assert_eq!(names(open, 0x1000), Some(vec!["O_DSYNC"]));
+        assert_eq!(names(open, 0x10_0000), None, "half of a constant");
+        assert_eq!(of("socket", 1).value_bits(Arch::X86_64), Some(0xf));
+        assert_eq!(of("socket", 0).value_bits(Arch::X86_64), None);
     }
 
     #[test]

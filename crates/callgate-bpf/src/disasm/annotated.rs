@@ -120,13 +120,13 @@ fn ancillary(insn: Insn) -> Option<String> {
 }
 
 /// The four fields, for `.insn`.
-fn fields(insn: Insn) -> String {
+pub(super) fn fields(insn: Insn) -> String {
     let RawInsn { code, jt, jf, k } = insn.into();
     format!(" {code:#04x}, {jt}, {jf}, {k:#x}")
 }
 
 /// The targets of jumps, except for the next instruction.
-fn arrivals(insns: &[Insn]) -> Vec<bool> {
+pub(super) fn arrivals(insns: &[Insn]) -> Vec<bool> {
     let mut arrivals = vec![false; insns.len()];
     for (index, &insn) in insns.iter().enumerate() {
         if insn.has_ignored_bits() {

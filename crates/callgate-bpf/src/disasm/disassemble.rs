@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::listing::{Listing, ListingOptions};
-use super::{annotated, source, table};
+use super::{annotated, source, statements, table};
 use callgate_core::io_uring::IoUringRequest;
 use callgate_core::template::Template;
 use callgate_core::{Endian, LongProgram, Program, SocketProgram};
@@ -29,6 +29,8 @@ pub enum Dialect {
     Go,
     /// The decimal table of `tcpdump -ddd`.
     Ddd,
+    /// The assembly of seccomp-tools.
+    SeccompTools,
 }
 
 impl Dialect {
@@ -42,6 +44,7 @@ impl Dialect {
         Dialect::Rust,
         Dialect::Go,
         Dialect::Ddd,
+        Dialect::SeccompTools,
     ];
 
     /// The name, as the command line takes it.
@@ -55,6 +58,7 @@ impl Dialect {
             Dialect::Rust => "rust",
             Dialect::Go => "go",
             Dialect::Ddd => "ddd",
+            Dialect::SeccompTools => "seccomp-tools",
         }
     }
 }
@@ -181,6 +185,7 @@ fn write(listing: &Listing<'_>, dialect: Dialect) -> String {
         Dialect::Libseccomp => table::libseccomp(listing),
         Dialect::Legacy => table::legacy(listing),
         Dialect::Ddd => table::decimal(listing),
+        Dialect::SeccompTools => statements::seccomp_tools(listing),
         Dialect::C => source::c(listing),
         Dialect::Rust => source::rust(listing),
         Dialect::Go => source::go(listing),

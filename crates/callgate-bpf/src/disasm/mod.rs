@@ -8,6 +8,7 @@
 //! | `libseccomp` | the table of libseccomp's `scmp_bpf_disasm` |
 //! | `legacy` | the kernel's own names of Linux 3.10 (`BPF_S_*`), with the four fields |
 //! | `c`, `rust`, `go` | source code: an array of instructions |
+//! | `seccomp-tools` | the assembly of seccomp-tools (`A = sys_number`); of packets, as `bpf_asm` |
 //! | `ddd` | the decimal table of `tcpdump -ddd` |
 //!
 //! Limits: mnemonics cannot express values in fields that the kernel ignores; `annotated` and `bpf_asm`
@@ -17,6 +18,7 @@ mod annotated;
 mod disassemble;
 mod listing;
 mod source;
+mod statements;
 mod table;
 
 pub use disassemble::{

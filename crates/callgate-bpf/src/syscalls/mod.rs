@@ -24,9 +24,11 @@
 mod facts;
 mod generated;
 mod of_arch;
+mod siblings;
 mod table;
 
 pub use facts::{ArgFacts, Args, KernelVersion, KernelVersionError, SyscallFacts};
 pub use of_arch::{Argument, ArgumentError, SyscallTable, list_syscalls};
+pub use siblings::{instead, siblings};
 pub use table::KnownSyscall;
 pub use table::{facts, is_known_name, known_name, known_names, name_in_constant, nearest_name};

@@ -30,6 +30,7 @@ mod linux3;
 mod options;
 mod parse;
 mod seccomp_tools;
+pub(crate) use seccomp_tools::ARCHES;
 mod several;
 mod source;
 mod table;

@@ -25,12 +25,26 @@ use crate::{SyscallTable, names};
 use callgate_core::{Arch, Word};
 
 /// Names of architectures.
-const ARCHES: &[(&str, &str)] = &[
+pub(crate) const ARCHES: &[(&str, &str)] = &[
     ("ARCH_X86_64", "AUDIT_ARCH_X86_64"),
     ("ARCH_I386", "AUDIT_ARCH_I386"),
     ("ARCH_AARCH64", "AUDIT_ARCH_AARCH64"),
+    ("ARCH_RISCV64", "AUDIT_ARCH_RISCV64"),
     ("ARCH_S390X", "AUDIT_ARCH_S390X"),
 ];
+
+/// Names of architectures before the name of a syscall: `aarch64.openat`.
+const PREFIXES: &[(&str, Arch)] = &[
+    ("amd64", Arch::X86_64),
+    ("i386", Arch::X86),
+    ("aarch64", Arch::Aarch64),
+    ("riscv64", Arch::Riscv64),
+    ("s390x", Arch::S390x),
+];
+
+/// The words with which statements begin.
+const BEGINNINGS: [&str; 10] =
+    ["A", "X", "mem", "return", "goto", "jump", "jmp", "if", "else", ".insn"];
 
 /// Operators of assignments such as `A += 1`, and their mnemonics.
 const OPERATORS: &[(&str, &str)] = &[
@@ -58,13 +72,17 @@ const COMPARISONS: &[(&str, &str)] = &[
 
 /// Whether a text has a statement `A = …`.
 pub(super) fn is_text(assembly: &[Token<'_>]) -> bool {
-    assembly.split(Token::is_line_end).any(|line| {
-        let line = match line {
-            [_, colon, rest @ ..] if colon.is(':') => rest,
-            line => line,
-        };
-        matches!(line, [a, equals, next, ..] if a.is_word("A") && equals.is('=') && !next.is('='))
-    })
+    let lines = assembly.split(Token::is_line_end).map(|line| match line {
+        [_, colon, rest @ ..] if colon.is(':') => rest,
+        line => line,
+    });
+    let is_assignment = |line: &[Token<'_>]| matches!(line, [a, equals, next, ..] if a.is_word("A") && equals.is('=') && !next.is('='));
+    // A program need not load anything.
+    let mut others = lines.clone().filter_map(<[Token<'_>]>::first).filter(|token| !token.is('#'));
+    let is_beginning = |token: &Token<'_>| BEGINNINGS.iter().any(|word| token.is_word(word));
+    // gVisor's listings have `A <- P[4:4]`.
+    let is_statement = |line: &[Token<'_>]| matches!(line, [a, mark, next, ..] if a.is_word("A") && !(mark.is('<') && next.is('-')));
+    lines.clone().any(is_assignment) || lines.clone().any(is_statement) && others.all(is_beginning)
 }
 
 /// The same program in the syntax of the assembler.
@@ -125,12 +143,19 @@ impl<'a> Reader<'_, 'a> {
         if self.cursor.take_word("return") {
             self.word("ret", position);
             self.returned()?;
-        } else if self.cursor.take_word("goto") {
+        } else if self.takes_jump() {
             self.word("ja", position);
             let target = self.target()?;
             self.out.push(target);
         } else if self.cursor.take_word("if") {
             self.branch(position)?;
+        } else if self.cursor.peek().is_some_and(|token| token.is_word(".insn")) {
+            // Instructions that no statement can express.
+            let line = position.line;
+            let rest = self.cursor.rest();
+            let length = rest.iter().take_while(|token| token.position.line == line).count();
+            self.out.extend(rest.iter().take(length));
+            self.cursor.skip(length);
         } else if self.cursor.take_word("mem") {
             let start = self.out.len();
             self.scratch()?;
@@ -177,20 +202,28 @@ impl<'a> Reader<'_, 'a> {
     /// `if (condition) goto …`, perhaps with `else goto …`.
     fn branch(&mut self, position: Position) -> Result<()> {
         self.cursor.expect("(")?;
-        let is_negated = self.cursor.take("!");
-        // `!` needs parentheses, because `!A & 1` would be `(!A) & 1` in other languages.
-        if is_negated && !self.cursor.starts("(") {
-            return self.cursor.fail("`(`");
+        let (mut is_negated, mut nested) = (false, 0);
+        loop {
+            // `!` needs parentheses, because `!A & 1` would be `(!A) & 1` in other languages.
+            if self.cursor.take("!") {
+                is_negated = !is_negated;
+                self.cursor.expect("(")?;
+            } else if !self.cursor.take("(") {
+                break;
+            }
+            nested += 1;
         }
-        let is_nested = self.cursor.take("(");
         self.cursor.expect_word("A")?;
         self.comparison(position)?;
-        self.cursor.expect(if is_nested { "))" } else { ")" })?;
-        self.cursor.expect_word("goto")?;
+        for _ in 0..nested {
+            self.cursor.expect(")")?;
+        }
+        self.cursor.expect(")")?;
+        self.expect_jump()?;
         let target = self.target()?;
         let other = match self.cursor.take_word("else") {
             true => {
-                self.cursor.expect_word("goto")?;
+                self.expect_jump()?;
                 self.target()?
             }
             false => word("next", position),
@@ -239,6 +272,12 @@ impl<'a> Reader<'_, 'a> {
             self.word("arch", position);
         } else if self.cursor.take_word("instruction_pointer") {
             return self.half([Some(Word::IP_LOW), Some(Word::IP_HIGH)], position);
+        } else if self.cursor.take_word("args_h") {
+            self.cursor.expect("[")?;
+            let index = self.number("the index of an argument, 0 to 5", 6)?;
+            self.cursor.expect("]")?;
+            let halves = [Word::arg_high(index as u8), Word::arg_low(index as u8)];
+            return self.half(halves, position);
         } else if self.cursor.take_word("args") {
             self.cursor.expect("[")?;
             let index = self.number("the index of an argument, 0 to 5", 6)?;
@@ -284,8 +323,29 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// X, or a constant.
+    /// `goto`, which may also be `jump` or `jmp`.
+    fn takes_jump(&mut self) -> bool {
+        ["goto", "jump", "jmp"].into_iter().any(|word| self.cursor.take_word(word))
+    }
+
+    fn expect_jump(&mut self) -> Result<()> {
+        if self.takes_jump() { Ok(()) } else { self.cursor.fail("`goto`") }
+    }
+
+    /// X, or a constant, perhaps in parentheses.
     fn operand(&mut self) -> Result<()> {
+        let mut open = 0;
+        while self.cursor.take("(") {
+            open += 1;
+        }
+        self.plain_operand()?;
+        for _ in 0..open {
+            self.cursor.expect(")")?;
+        }
+        Ok(())
+    }
+
+    fn plain_operand(&mut self) -> Result<()> {
         let position = self.cursor.position();
         if self.cursor.take_word("X") {
             self.word("x", position);
@@ -374,8 +434,15 @@ fn mark(mark: char, text: &'static str, position: Position) -> Token<'static> {
 
 /// The token of a constant with the assembler's name of it.
 fn constant(token: Token<'_>) -> Token<'_> {
-    if let Some((_, text)) = ARCHES.iter().find(|(name, _)| *name == token.text) {
+    if let Some((_, text)) = ARCHES.iter().find(|(name, _)| token.is_word(name)) {
         return Token { text, ..token };
+    }
+    let of_arch = token.text.split_once('.').and_then(|(prefix, name)| {
+        let (_, arch) = PREFIXES.iter().find(|(own, _)| *own == prefix)?;
+        arch.number(name)
+    });
+    if let Some(number) = of_arch {
+        return Token { kind: TokenKind::Number(Ok(number)), ..token };
     }
     let x32 = token.text.strip_prefix("x32_").and_then(|name| Arch::X32.number(name));
     match x32 {

@@ -20,6 +20,7 @@ use crate::outcome::colored;
 use crate::output::{self, wrap};
 use crate::recordings::{self, NamedRecording, RecordingOptions};
 use crate::report::{self, Failure, Result};
+use crate::selection::SelectionOptions;
 use crate::source::{BUILT_IN, Combine, Source, SourceStack, is_built_in};
 use crate::text::{counted, grouped, printable};
 use callgate_requests::explanation::verdict_json;
@@ -90,6 +91,9 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     partial: bool,
 
+    #[command(flatten)]
+    selection: SelectionOptions,
+
     /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: DenialFormat,
@@ -136,7 +140,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
             Failure::new(message).help("give the filter as the last argument, or with -s SOURCE")
         );
     }
-    let named = recordings::read_all(files, options)?;
+    let named = recordings::read_selected(files, &args.selection.selection(), options)?;
     let filter = Source::parse(&source)?.read(&args.reading)?;
     let recording = recordings::merged(&named)?;
     warn_about(&named, &recording, &filter);

@@ -18,7 +18,7 @@ use crate::advice;
 use crate::options::{Format, PROMPT, SourceOptions};
 use crate::output;
 use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Source, SourceStack};
+use crate::source::{BUILT_IN, Source, SourceStack, warn_about_conditions};
 use callgate_formats::diagnostics::quote::shorten;
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
@@ -101,7 +101,7 @@ pub(crate) struct ConvertArgs {
 }
 
 /// Parses the name of a language; help, completions and messages list all of them.
-fn target_parser() -> impl TypedValueParser<Value = LanguageId> {
+pub(super) fn target_parser() -> impl TypedValueParser<Value = LanguageId> {
     let names = PossibleValuesParser::new(
         LanguageId::written().map(|id| PossibleValue::new(id.name()).aliases(id.alias())),
     );
@@ -120,54 +120,123 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
     };
     let reading = args.reading.with_statements();
     let stack = Source::parse(&args.source)?.read_to_convert(&reading, to)?;
-    for filter in stack.filters.iter().filter(|filter| filter.is_conditional()) {
-        report::warn_about(
-            &filter.name,
-            "the policy does not keep the conditions on capabilities and the kernel: it is for the present --caps and --kernel",
-            "`callgate why --patch` changes the profile itself, which keeps them",
-        );
-    }
-    let mut store = Store::new(PROMPT);
-    let mut source = report::warning(|warnings| stack.to_convert(&mut store, warnings))?;
-    let mut numbers = None;
-    if let Some(form) = args.list {
-        let listed = form.apply(&mut store, source.own, &stack.arches());
-        let listed = listed.map_err(|error| Failure::about(&stack.name, error.to_string()))?;
-        numbers = (listed != source.own).then_some([source.own, listed]);
-        source = listed.into();
-    }
-    let mut options = args.reading.to_convert(to)?;
-    options.arches = stack.arches();
-    options.closest = args.closest;
-    options.flags = stack.flags();
-    options.listener = stack.listener().cloned();
-    options.name = name(args, to)?;
-    let converted = match convert_diagram(&mut store, source, &options) {
-        Ok(converted) => converted,
-        Err(error) => return refuse(&stack, &error, args, to),
+    let writing = Writing {
+        to,
+        closest: args.closest,
+        list: args.list,
+        name: args.name.as_deref(),
+        output: args.output.as_deref(),
+        format: args.format,
+        reading: &args.reading,
     };
-    if let Some(lists) = numbers {
-        warn_about_numbers(&stack, &store, lists, converted.losses.is_empty());
-    }
-    let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
-    match output {
-        Some(path) => output::write_file(path, converted.text.as_bytes())?,
-        None => output::print(&converted.text)?,
-    }
-    match (args.format, output) {
-        (Format::Json, Some(_)) => output::print(&json(to, Some(&converted), &[]))?,
-        (Format::Json, None) => report::note(&json(to, Some(&converted), &[])),
-        (Format::Text, _) => {
-            if !converted.losses.is_empty() {
-                let text = format!("{to} cannot express all of the filter. Stricter now:\n");
-                report::note(&(text + &losses(&converted.losses)));
-            }
-            if !converted.notes.is_empty() {
-                report::note(&format!("note:\n{}", losses(&converted.notes)));
+    writing.write(&stack)
+}
+
+/// How filters are written as a policy.
+pub(crate) struct Writing<'a> {
+    pub(crate) to: LanguageId,
+    pub(crate) closest: bool,
+    pub(crate) list: Option<ListForm>,
+    /// The name of what is written, where the language has one.
+    pub(crate) name: Option<&'a str>,
+    pub(crate) output: Option<&'a Path>,
+    pub(crate) format: Format,
+    /// How the policy is read back.
+    pub(crate) reading: &'a SourceOptions,
+}
+
+impl Writing<'_> {
+    /// Writes filters, if the policy that is read back has their meaning. Returns the exit status.
+    pub(crate) fn write(&self, stack: &SourceStack) -> Result<u8> {
+        let to = self.to;
+        let conditional = stack.filters.iter().filter(|filter| filter.is_conditional());
+        conditional.for_each(warn_about_conditions);
+        let mut store = Store::new(PROMPT);
+        let mut source = report::warning(|warnings| stack.to_convert(&mut store, warnings))?;
+        let mut numbers = None;
+        if let Some(form) = self.list {
+            let listed = form.apply(&mut store, source.own, &stack.arches());
+            let listed = listed.map_err(|error| Failure::about(&stack.name, error.to_string()))?;
+            numbers = (listed != source.own).then_some([source.own, listed]);
+            source = listed.into();
+        }
+        let mut options = self.reading.to_convert(to)?;
+        options.arches = stack.arches();
+        options.closest = self.closest;
+        options.flags = stack.flags();
+        options.listener = stack.listener().cloned();
+        options.name = self.name()?;
+        let converted = match convert_diagram(&mut store, source, &options) {
+            Ok(converted) => converted,
+            Err(error) => return self.refuse(stack, &error),
+        };
+        if let Some(lists) = numbers {
+            warn_about_numbers(stack, &store, lists, converted.losses.is_empty());
+        }
+        let output = self.output.filter(|path| path.as_os_str() != "-");
+        match output {
+            Some(path) => output::write_file(path, converted.text.as_bytes())?,
+            None => output::print(&converted.text)?,
+        }
+        match (self.format, output) {
+            (Format::Json, Some(_)) => output::print(&json(to, Some(&converted), &[]))?,
+            (Format::Json, None) => report::note(&json(to, Some(&converted), &[])),
+            (Format::Text, _) => {
+                if !converted.losses.is_empty() {
+                    let text = format!("{to} cannot express all of the filter. Stricter now:\n");
+                    report::note(&(text + &losses(&converted.losses)));
+                }
+                if !converted.notes.is_empty() {
+                    report::note(&format!("note:\n{}", losses(&converted.notes)));
+                }
             }
         }
+        Ok(0)
     }
-    Ok(0)
+
+    /// The name of what is written, where the target has one.
+    fn name(&self) -> Result<Option<String>> {
+        let to = self.to;
+        let naming = |id: LanguageId| id.writer().and_then(|writer| writer.naming);
+        match (self.name, naming(to)) {
+            (Some(_), None) => {
+                let named = |id: LanguageId| Some(format!("the {} of {id}", naming(id)?.what));
+                let named: Vec<String> = LanguageId::written().filter_map(named).collect();
+                Err(Failure::new(format!("--name has no meaning for {to}"))
+                    .help(format!("it names {}", named.join(", or "))))
+            }
+            (Some(name), Some(naming)) if !(naming.is_valid)(name) => {
+                let what = naming.what;
+                Err(Failure::new(format!("`{}` is not the name of a {what}", shorten(name)))
+                    .help(naming.rules))
+            }
+            (Some(name), Some(_)) => Ok(Some(name.to_owned())),
+            (None, Some(naming)) if naming.is_of_file => {
+                let stem = self.output.and_then(Path::file_stem).and_then(OsStr::to_str);
+                Ok(stem.filter(|stem| (naming.is_valid)(stem)).map(str::to_owned))
+            }
+            (None, _) => Ok(None),
+        }
+    }
+
+    /// Reports why there is no policy.
+    fn refuse(&self, stack: &SourceStack, error: &ConvertError) -> Result<u8> {
+        let to = self.to;
+        if error.losses().is_empty() {
+            return Err(Failure::about(&stack.name, error.to_string())
+                .help(advice::help_or(error.advice(), error.help())));
+        }
+        match self.format {
+            Format::Json => output::print(&json(to, None, error.losses()))?,
+            Format::Text => {
+                let text = format!("{to} cannot express this filter; nothing was written:\n");
+                report::note(&(text + &losses(error.losses())));
+                let help = advice::help_or(error.advice(), error.help());
+                report::note(&format!("help: {help}\n"));
+            }
+        }
+        Ok(INEXPRESSIBLE)
+    }
 }
 
 /// Says what a list of the other form does with numbers without a name.
@@ -208,52 +277,6 @@ fn original(args: &ConvertArgs) -> Result<u8> {
         None => output::print(&text)?,
     }
     Ok(0)
-}
-
-/// The name of what is written, where the target has one.
-fn name(args: &ConvertArgs, to: LanguageId) -> Result<Option<String>> {
-    let naming = |id: LanguageId| id.writer().and_then(|writer| writer.naming);
-    match (&args.name, naming(to)) {
-        (Some(_), None) => {
-            let named = |id: LanguageId| Some(format!("the {} of {id}", naming(id)?.what));
-            let named: Vec<String> = LanguageId::written().filter_map(named).collect();
-            Err(Failure::new(format!("--name has no meaning for {to}"))
-                .help(format!("it names {}", named.join(", or "))))
-        }
-        (Some(name), Some(naming)) if !(naming.is_valid)(name) => {
-            let what = naming.what;
-            Err(Failure::new(format!("`{}` is not the name of a {what}", shorten(name)))
-                .help(naming.rules))
-        }
-        (Some(name), Some(_)) => Ok(Some(name.clone())),
-        (None, Some(naming)) if naming.is_of_file => {
-            let stem = args.output.as_deref().and_then(Path::file_stem).and_then(OsStr::to_str);
-            Ok(stem.filter(|stem| (naming.is_valid)(stem)).map(str::to_owned))
-        }
-        (None, _) => Ok(None),
-    }
-}
-
-/// Reports why there is no policy.
-fn refuse(
-    stack: &SourceStack,
-    error: &ConvertError,
-    args: &ConvertArgs,
-    to: LanguageId,
-) -> Result<u8> {
-    if error.losses().is_empty() {
-        return Err(Failure::about(&stack.name, error.to_string())
-            .help(advice::help_or(error.advice(), error.help())));
-    }
-    match args.format {
-        Format::Json => output::print(&json(to, None, error.losses()))?,
-        Format::Text => {
-            let text = format!("{to} cannot express this filter; nothing was written:\n");
-            report::note(&(text + &losses(error.losses())));
-            report::note(&format!("help: {}\n", advice::help_or(error.advice(), error.help())));
-        }
-    }
-    Ok(INEXPRESSIBLE)
 }
 
 fn losses(losses: &[Loss]) -> String {

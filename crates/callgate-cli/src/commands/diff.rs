@@ -16,11 +16,11 @@ use crate::verified;
 #[command(after_help = "\
 Two filters are equivalent if they return the same verdict for all syscall
 numbers, arguments and instruction pointers of every architecture. Otherwise,
-one sentence says for how many syscalls B is looser and stricter, and all
-differences follow, each with a syscall that shows it; what B allows more than A
-comes first, with the reasons why it is dangerous. Lines with - are from A,
-lines with + from B: the verdict for this syscall, and the conditions if it
-depends on arguments.
+two sentences say what B allows more and less than A, and all differences
+follow, each with a syscall that shows it; what B allows more than A comes
+first, marked as DANGER with the reason if it is dangerous. Lines with - are
+from A, lines with + from B: the verdict for this syscall, and the conditions if
+it depends on arguments.
 
 In JSON, a and b contain the verdict, and as outcome what the filter does with
 any arguments, in the form of `callgate explain --format json`; outcome is null

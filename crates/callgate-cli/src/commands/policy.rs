@@ -25,7 +25,7 @@ Examples:
   callgate policy profile.json > profile.txt
   callgate policy docker-default --arch aarch64 -o docker.txt
   callgate policy foo.service -o foo.txt; callgate diff foo.txt foo.service
-  callgate compile profile.json -o f.bpf --policy f.txt; callgate-check f.txt f.bpf
+  callgate compile p.json -o f.bpf --policy f.txt; callgate-check f.txt f.bpf
 
 Exit status: 0 success, 2 error.")]
 pub(crate) struct PolicyArgs {

@@ -5,12 +5,15 @@ use std::ffi::OsString;
 
 use callgate::Verdict;
 use callgate::sets::Operation;
+use callgate_formats::languages::LanguageId;
 use callgate_requests::source::parse_denial;
 use clap::ValueHint;
 
-use crate::emit::{Figures, Generated};
+use super::convert::{Writing, target_parser};
+use crate::emit::{Figures, Generated, PolicyOutput};
 use crate::generating::GeneratingOptions;
 use crate::report::{self, Result};
+use crate::source::Source;
 use crate::stopwatch::Stopwatch;
 use callgate_requests::json::Json;
 
@@ -28,8 +31,13 @@ Examples:
   callgate intersect container-default app.json -o both.bpf
   callgate compile 'container-default ^ preset:no-sockets' -o offline.bpf
   callgate intersect a.json b.json c.json --emit asm
+  callgate intersect container-default app.json --to docker -o both.json
 
-Exit status: 0 success, 2 error.")]
+With --to, the policy is equal to the combination without the rule of a runtime
+that newer syscalls fail with ENOSYS, and without the conditions of a profile on
+capabilities and the kernel; warnings say where this makes a difference.
+
+Exit status: 0 success, 1 --to cannot express it, 2 error.")]
 pub(crate) struct IntersectArgs {
     #[command(flatten)]
     given: SetArgs,
@@ -47,9 +55,14 @@ The same as a source: 'A + B'.
 
 Examples:
   callgate union app.json helper.json -o both.bpf
+  callgate union app.json helper.json --to docker -o both.json
   callgate compile 'container-default + ptrace' -o debug.bpf
 
-Exit status: 0 success, 2 error.")]
+With --to, the policy is equal to the combination without the rule of a runtime
+that newer syscalls fail with ENOSYS, and without the conditions of a profile on
+capabilities and the kernel; warnings say where this makes a difference.
+
+Exit status: 0 success, 1 --to cannot express it, 2 error.")]
 pub(crate) struct UnionArgs {
     #[command(flatten)]
     given: SetArgs,
@@ -69,9 +82,14 @@ Examples:
   callgate subtract container-default network.json -o offline.bpf
   callgate subtract app.json risky.json --deny KILL_PROCESS -o app.bpf
   callgate compile 'container-default - userfaultfd' -o without.bpf
+  callgate subtract docker-default ptrace --to docker -o no-ptrace.json
   callgate compile 'app.json - ptrace:EPERM - bpf:kill' -o app.bpf
 
-Exit status: 0 success, 2 error.")]
+With --to, the policy is equal to the combination without the rule of a runtime
+that newer syscalls fail with ENOSYS, and without the conditions of a profile on
+capabilities and the kernel; warnings say where this makes a difference.
+
+Exit status: 0 success, 1 --to cannot express it, 2 error.")]
 pub(crate) struct SubtractArgs {
     #[command(flatten)]
     given: SetArgs,
@@ -87,6 +105,16 @@ struct SetArgs {
     /// The filters, each a SOURCE (see `callgate --help`); after the first one, also names of syscalls
     #[arg(required = true, num_args = 2.., value_name = "SOURCE", value_hint = ValueHint::FilePath)]
     sources: Vec<OsString>,
+
+    /// Write a policy in this language instead of a program, proved equal to the combination without the rules that a
+    /// runtime adds; with --closest, as `callgate convert` does
+    #[arg(long, value_name = "LANGUAGE", value_parser = target_parser())]
+    to: Option<LanguageId>,
+
+    /// With --to: write the nearest stricter policy if the language cannot express the combination, and print what is
+    /// lost
+    #[arg(long, requires = "to")]
+    closest: bool,
 
     #[command(flatten)]
     generating: GeneratingOptions,
@@ -106,6 +134,9 @@ pub(crate) fn subtract(args: &SubtractArgs) -> Result<u8> {
 
 impl SetArgs {
     fn combine(&self, operation: Operation) -> Result<u8> {
+        if let Some(to) = self.to {
+            return self.write(operation, to);
+        }
         let combination = self.generating.combine(operation, &self.sources)?;
         let mut options = self.generating.compiler(combination.arches())?;
         let mut stopwatch = Stopwatch::start();
@@ -136,5 +167,14 @@ impl SetArgs {
             flags: first.flags,
             figures: Figures::of(&compiled.stats, &stopwatch, &names, arches, proof),
         })
+    }
+
+    /// Writes the combination as a policy. It is made of what the profiles mean without the rules that a runtime adds.
+    fn write(&self, operation: Operation, to: LanguageId) -> Result<u8> {
+        let PolicyOutput { output, name, format } = self.generating.emitting.of_policy()?;
+        let reading = &self.generating.reading;
+        let stack = Source::combine_to_convert(operation, &self.sources, reading, to)?;
+        let closest = self.closest;
+        Writing { to, closest, list: None, name, output, format, reading }.write(&stack)
     }
 }

@@ -6,9 +6,9 @@ use callgate::Verdict;
 use callgate_bpf::syscalls::list_syscalls;
 use callgate_codegen::query::Difference;
 
-use super::shared::{Change, Titles, by_abi, by_change, conditions, dangers};
+use super::shared::{Change, Titles, by_abi, by_change, conditions, dangers, summary};
 use crate::markdown::{code, codes, plain, styled_code};
-use crate::text::counted;
+use crate::text::{counted, printable};
 use callgate_requests::differences::{Compared, Differences, Side};
 use callgate_requests::syscall;
 
@@ -41,7 +41,11 @@ pub(crate) fn markdown(
         let _ = writeln!(text, "{none}");
         return text;
     }
-    let all = by_change(differences, compared, titles);
+    let all = by_change(differences.list(), compared, titles);
+    if !all.is_empty() {
+        let [a, b] = names.each_ref().map(|name| printable(name).to_string());
+        let _ = writeln!(text, "{}\n", plain(&summary(differences, compared, [&a, &b], titles)));
+    }
     let kinds: &[(Change, &str)] = match titles {
         Titles::Changes => &[
             (Change::More, "More is allowed"),
@@ -67,7 +71,7 @@ pub(crate) fn markdown(
         0 => {}
         more => {
             let more = counted(more as u64, "more group");
-            let _ = writeln!(text, "… and {more}; omit `--max` to list them");
+            let _ = writeln!(text, "… and {more}; `--all` lists them");
         }
     }
     text.truncate(text.trim_end().len());
@@ -118,6 +122,6 @@ fn group(
         }
     }
     for (reason, names) in dangers(difference, titles, change, compared) {
-        let _ = writeln!(text, "  - dangerous: {}: {reason}", codes(names));
+        let _ = writeln!(text, "  - **danger**: {}: {reason}", codes(names));
     }
 }

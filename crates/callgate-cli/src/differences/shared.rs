@@ -55,27 +55,29 @@ impl Change {
 
 /// The differences with what they change, what matters most first.
 pub(super) fn by_change<'d>(
-    differences: &'d Differences,
+    differences: impl IntoIterator<Item = &'d Difference>,
     compared: &Compared<'_>,
     titles: Titles,
 ) -> Vec<(Change, &'d Difference)> {
     let change = |one: &Difference| Change::of(compared.gains(one));
     let mut all: Vec<(Change, &Difference)> =
-        differences.list().iter().map(|one| (change(one), one)).collect();
+        differences.into_iter().map(|one| (change(one), one)).collect();
     all.sort_by_key(|(change, _)| Change::order(titles).iter().position(|one| one == change));
     all
 }
 
-/// The differences in a sentence: for how many syscalls a filter is looser and stricter, and which of them are dangerous.
+/// The differences in a few sentences: which syscalls are newly allowed and denied, and which of them are dangerous. They
+/// count all differences, also those beyond the limit.
 pub(super) fn summary(
-    changes: &[(Change, &Difference)],
+    differences: &Differences,
     compared: &Compared<'_>,
     names: [&str; 2],
     titles: Titles,
 ) -> String {
+    let changes = by_change(differences.all(), compared, titles);
     match titles {
-        Titles::Changes => changed(changes, compared, names),
-        Titles::Excess => exceeding(changes, compared, names),
+        Titles::Changes => changed(&changes, compared, names),
+        Titles::Excess => exceeding(&changes, compared, names),
     }
 }
 
@@ -87,6 +89,26 @@ fn names_of(changes: &[(Change, &Difference)], kinds: &[Change]) -> BTreeSet<&'s
         named.filter(|(nr, _)| one.syscalls.contains(*nr)).map(|(_, name)| name)
     });
     of_group.collect()
+}
+
+/// How many numbers without a name changes of some kinds are about, as text; `None` if they are about none.
+fn unnamed(changes: &[(Change, &Difference)], kinds: &[Change]) -> Option<String> {
+    /// A larger number says little: it is almost the whole range.
+    const MOST: u64 = 999;
+    let of_group = |one: &Difference| {
+        let ranges = one.syscalls.ranges().iter();
+        let all: u64 = ranges.map(|(first, last)| u64::from(last - first) + 1).sum();
+        let named = Arch::with_token(one.data.arch).flat_map(Arch::syscalls);
+        let named: BTreeSet<u32> =
+            named.map(|(nr, _)| nr).filter(|nr| one.syscalls.contains(*nr)).collect();
+        all.saturating_sub(named.len() as u64)
+    };
+    let own = changes.iter().filter(|(change, _)| kinds.contains(change));
+    match own.map(|(_, one)| of_group(one)).sum() {
+        0 => None,
+        count @ 1..=MOST => Some(format!("{} without a name", counted(count, "number"))),
+        _ => Some("numbers without a name".to_owned()),
+    }
 }
 
 /// The first names of a list, and how many there are more.
@@ -102,19 +124,48 @@ fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     }
 }
 
-/// The dangerous ones of these syscalls, or some of them if none is.
-fn which(
-    names: &BTreeSet<&'static str>,
+/// The dangerous ones of these syscalls.
+fn dangerous(
     changes: &[(Change, &Difference)],
     compared: &Compared<'_>,
     titles: Titles,
-) -> String {
+) -> BTreeSet<&'static str> {
     let found = changes.iter().flat_map(|(change, one)| dangers(one, titles, *change, compared));
-    let dangerous: BTreeSet<&str> = found.flat_map(|(_, names)| names).collect();
-    match dangerous.is_empty() {
-        true => listed(names.iter().copied()),
-        false => format!("dangerous: {}", listed(dangerous)),
-    }
+    found.flat_map(|(_, names)| names).collect()
+}
+
+/// Syscalls with their number and names, the dangerous ones first: `3 syscalls, 1 of them dangerous: DANGER ptrace; …`.
+fn named(names: &BTreeSet<&'static str>, dangerous: &BTreeSet<&'static str>) -> (String, String) {
+    let count = counted(names.len() as u64, "syscall");
+    let others = names.difference(dangerous).copied();
+    let which = match (dangerous.len(), names.len()) {
+        (0, _) => format!(": {}", listed(names.iter().copied())),
+        (1, 1) => format!(", and it is dangerous: {}", listed(dangerous.iter().copied())),
+        (some, all) if some == all => {
+            format!(", and all are dangerous: {}", listed(dangerous.iter().copied()))
+        }
+        (some, _) => format!(
+            ", {some} of them dangerous: {}; the {}: {}",
+            listed(dangerous.iter().copied()),
+            if names.len() - some == 1 { "other" } else { "others" },
+            listed(others)
+        ),
+    };
+    (count, which)
+}
+
+/// Whether one of the filters decides about some syscalls of these kinds of changes by their arguments.
+fn depends(
+    changes: &[(Change, &Difference)],
+    kinds: &[Change],
+    compared: &Compared<'_>,
+) -> &'static str {
+    let is_whole = |side: Side, one: &Difference| {
+        matches!(compared.common_outcome(side, one), Some(Outcome::Always(_)))
+    };
+    let mut own = changes.iter().filter(|(change, _)| kinds.contains(change));
+    let found = own.any(|(_, one)| !is_whole(Side::A, one) || !is_whole(Side::B, one));
+    if found { ", at least with some arguments" } else { "" }
 }
 
 /// What A allows and B does not, and what both deny, A with a less strict action.
@@ -123,58 +174,84 @@ fn exceeding(
     compared: &Compared<'_>,
     [a, b]: [&str; 2],
 ) -> String {
-    let allowed = names_of(changes, &[Change::Less, Change::Both]);
+    let kinds = [Change::Less, Change::Both];
+    let allowed = names_of(changes, &kinds);
     let others = names_of(changes, &[Change::Other, Change::More]);
-    let mut parts = Vec::new();
+    let mut sentences = Vec::new();
     if !allowed.is_empty() {
-        let calls = counted(allowed.len() as u64, "syscall");
-        let which = which(&allowed, changes, compared, Titles::Excess);
-        parts.push(format!(
-            "{a} allows {calls} ({which}) that {b} denies, at least for some arguments"
-        ));
+        let (count, which) = named(&allowed, &dangerous(changes, compared, Titles::Excess));
+        let some = depends(changes, &kinds, compared);
+        sentences.push(format!("{a} allows {count} that {b} denies{some}{which}."));
     }
     // With another architecture, the same name may be denied by both.
     let others = others.difference(&allowed).count();
     if others > 0 {
         let calls = counted(others as u64, "syscall");
-        let more = if parts.is_empty() { calls } else { format!("{others} more") };
-        let who = if parts.is_empty() { a } else { "it" };
-        parts.push(format!("{who} denies {more} with a less strict action"));
+        let more = if sentences.is_empty() { calls } else { format!("{others} more") };
+        let who = if sentences.is_empty() { a } else { "It" };
+        sentences.push(format!("{who} denies {more} with a less strict action."));
     }
-    match parts.is_empty() {
-        true => format!("{a} is looser than {b} only for numbers without a name"),
-        false => parts.join("; "),
+    if sentences.is_empty() {
+        return format!("{a} is looser than {b} only for numbers without a name.");
     }
+    if let Some(numbers) = unnamed(changes, &kinds) {
+        sentences.push(match allowed.is_empty() {
+            true => format!("It allows {numbers} that {b} denies."),
+            false => format!("It also allows {numbers}."),
+        });
+    }
+    sentences.join(" ")
 }
 
-/// For how many syscalls B is looser and stricter than A.
+/// What B allows and A does not, and what A allows and B does not: a sentence each, and one about numbers without a name
+/// where these are not all.
 fn changed(
     changes: &[(Change, &Difference)],
     compared: &Compared<'_>,
     [a, b]: [&str; 2],
 ) -> String {
-    let more = names_of(changes, &[Change::More, Change::Both]);
-    let less = names_of(changes, &[Change::Less, Change::Both]);
+    let (of_more, of_less) = ([Change::More, Change::Both], [Change::Less, Change::Both]);
+    let (more, less) = (names_of(changes, &of_more), names_of(changes, &of_less));
     let other = names_of(changes, &[Change::Other]);
-    let syscalls = |count: usize| counted(count as u64, "syscall");
-    let mut parts = Vec::new();
-    if !more.is_empty() {
-        let which = which(&more, changes, compared, Titles::Changes);
-        parts.push(format!("looser than {a} for {} ({which})", syscalls(more.len())));
+    let numbers = [unnamed(changes, &of_more), unnamed(changes, &of_less)];
+    let [more_numbers, less_numbers] = &numbers;
+    if more.is_empty() && less.is_empty() && numbers.iter().all(Option::is_none) {
+        let what = match other.len() {
+            0 => "They differ only for numbers without a name.".to_owned(),
+            count => {
+                let calls = counted(count as u64, "syscall");
+                format!("{calls} that both deny get another error or action.")
+            }
+        };
+        return format!("{b} allows exactly what {a} allows. {what}");
     }
-    if !less.is_empty() {
-        let than = if more.is_empty() { format!(" than {a}") } else { String::new() };
-        let which = listed(less.iter().copied());
-        parts.push(format!("stricter{than} for {} ({which})", syscalls(less.len())));
-    }
-    match (parts.as_slice(), other.len()) {
-        ([], 0) => format!("{b} differs from {a} only in numbers without a name"),
-        ([], count) => {
-            let get = if count == 1 { "gets" } else { "get" };
-            format!("{b} allows what {a} allows; {} {get} another error or action", syscalls(count))
+    let first = match (more.is_empty(), more_numbers) {
+        (true, None) => format!("{b} allows nothing that {a} denies."),
+        (true, Some(numbers)) => {
+            let some = depends(changes, &of_more, compared);
+            format!("{b} allows {numbers} that {a} denies{some}.")
         }
-        (parts, _) => format!("{b} is {}", parts.join(", and ")),
-    }
+        (false, numbers) => {
+            let (count, which) = named(&more, &dangerous(changes, compared, Titles::Changes));
+            let some = depends(changes, &of_more, compared);
+            let also = numbers.as_ref().map(|numbers| format!(" It also allows {numbers}."));
+            format!("{b} allows {count} that {a} denies{some}{which}.{}", also.unwrap_or_default())
+        }
+    };
+    let second = match (less.is_empty(), less_numbers) {
+        (true, None) => format!("It allows all that {a} allows."),
+        (true, Some(numbers)) => {
+            let some = depends(changes, &of_less, compared);
+            format!("It denies {numbers} that {a} allows{some}.")
+        }
+        (false, numbers) => {
+            let (count, which) = named(&less, &BTreeSet::new());
+            let some = depends(changes, &of_less, compared);
+            let also = numbers.as_ref().map(|numbers| format!(" It also denies {numbers}."));
+            format!("It denies {count} that {a} allows{some}{which}.{}", also.unwrap_or_default())
+        }
+    };
+    format!("{first} {second}")
 }
 
 /// The syscalls of a group by their ABI, that of the example first: x86-64 and x32 have one arch token, and the same

@@ -4,6 +4,7 @@ use callgate_bpf::SyscallTable;
 use std::fmt::Write;
 
 use callgate::Arch;
+use callgate::explain::Mark;
 use callgate_bpf::syscalls::list_syscalls;
 use callgate_codegen::query::Difference;
 
@@ -42,11 +43,9 @@ pub(crate) fn text(
         wrap(&mut text, remark, 0, 2);
     }
     if !differences.list().is_empty() {
-        let changes = by_change(differences, compared, shown.titles);
-        let sentence = summary(&changes, compared, [&a.to_string(), &b.to_string()], shown.titles);
-        let at_least =
-            if differences.more() > 0 { "; at least: not all groups are shown" } else { "" };
-        wrap(&mut text, &format!("{sentence}{at_least}"), 0, 2);
+        let names = [&*a.to_string(), &b.to_string()];
+        wrap(&mut text, &summary(differences, compared, names, shown.titles), 0, 2);
+        let changes = by_change(differences.list(), compared, shown.titles);
         changes.iter().for_each(|(change, one)| group(&mut text, one, *change, compared, shown));
     }
     match differences.more() {
@@ -82,8 +81,8 @@ fn group(
         }
     }
     for (reason, names) in dangers(difference, shown.titles, change, compared) {
-        text.push_str("    dangerous:");
-        wrap(text, &format!(" {}: {reason}", names.join(", ")), 14, 6);
+        let mark = outcome::paint(Mark::Denied, "DANGER");
+        wrap(text, &format!("    {mark}: {}: {reason}", names.join(", ")), 0, 6);
     }
     let [before, after] = arch.map_or_else(Default::default, |arch| {
         neighbours(compared, arch, data.nr, shown.context as usize)

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use callgate::Arch;
 use callgate_bpf::diagnostic::Diagnostics;
+use callgate_trace::Selection;
 use callgate_trace::read::{ReadOptions, RecordingReader};
 use callgate_trace::recording::{MergeError, Merger, Recording, RunId};
 
@@ -52,26 +53,26 @@ pub(crate) fn read_all<P: AsRef<Path>>(
     files: &[P],
     options: RecordingOptions,
 ) -> Result<Vec<NamedRecording>> {
-    read_of_program(files, None, options)
+    read_selected(files, &Selection::default(), options)
 }
 
-/// Like [`read_all`], of audit logs only the records of a program, if one is given.
-pub(crate) fn read_of_program<P: AsRef<Path>>(
+/// Like [`read_all`], of audit logs only these records.
+pub(crate) fn read_selected<P: AsRef<Path>>(
     files: &[P],
-    program: Option<&str>,
+    selection: &Selection,
     options: RecordingOptions,
 ) -> Result<Vec<NamedRecording>> {
     let options = options.resolve()?;
-    files.iter().map(|file| read(file.as_ref(), program, &options)).collect()
+    files.iter().map(|file| read(file.as_ref(), selection, &options)).collect()
 }
 
-fn read(file: &Path, program: Option<&str>, options: &ReadOptions) -> Result<NamedRecording> {
+fn read(file: &Path, selection: &Selection, options: &ReadOptions) -> Result<NamedRecording> {
     let place = Place::of_path(file);
     let name = place.name();
     let failed = |errors: Diagnostics| Failure::of(&name, errors);
     let mut reader = RecordingReader::new(options);
-    if let Some(program) = program {
-        reader = reader.of_program(program);
+    if !selection.is_empty() {
+        reader = reader.selecting(selection.clone());
     }
     place.read_log(|part| reader.add(part).map_err(failed))?;
     let read = reader.finish().map_err(failed)?;

@@ -8,6 +8,6 @@ mod warnings;
 
 pub(crate) use files::{
     NamedRecording, RecordingOptions, identify, is_recording, merge_failed, merged, read_all,
-    read_of_program,
+    read_selected,
 };
 pub(crate) use merged::{Merged, read_merged};

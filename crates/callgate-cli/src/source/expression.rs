@@ -1,14 +1,25 @@
 //! Sources that combine others, and the operands of the commands `union`, `intersect` and `subtract`, which are the same. A file
 //! with the name of a syscall is written with `./`.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use callgate::Arch;
 use callgate::sets::Operation;
-use callgate_requests::source::{Combination, Expression, SourceFilter, Terms, is_expression};
+use callgate_bpf::SyscallTable;
+use callgate_core::Word;
+use callgate_core::diagram::Store;
+use callgate_requests::source::{
+    Combination, Expression, SourceFilter, SourceStack, Terms, is_expression,
+};
 
 use super::filter::WORDING;
+use super::named::Source;
+use super::stack::into_filter;
+use crate::options::{PROMPT, SourceOptions};
 use crate::report::{self, Failure, Result};
+use crate::text::counted;
 
 /// Parses a source of a combination.
 type Parse<S> = fn(&OsStr) -> Result<S>;
@@ -48,6 +59,67 @@ pub(super) fn combine<S>(
     read: impl Fn(&S) -> Result<SourceFilter>,
 ) -> Result<Combination> {
     expression.combine(WORDING, &mut |source| read(source))
+}
+
+/// A combination of what profiles mean without the rules that a runtime adds, to write it in another language. Warns about what it
+/// does not keep: conditions of profiles, and the rule of a runtime for newer syscalls.
+pub(super) fn to_convert(
+    expression: &Expression<Source>,
+    options: &SourceOptions,
+) -> Result<SourceStack> {
+    let combined = |options: &SourceOptions, is_first: bool| {
+        let read = |source: &Source| {
+            let stack = source.read_stack(options)?;
+            let conditional = stack.filters.iter().filter(|filter| filter.is_conditional());
+            conditional.filter(|_| is_first).for_each(warn_about_conditions);
+            into_filter(stack)
+        };
+        to_filter(combine(expression, read)?)
+    };
+    let plain = combined(&options.with_statements().without_runtime_rules(), true)?;
+    // Standard input can be read only once.
+    if expression.sources().any(Source::is_stdin) {
+        return Ok(SourceStack::of(plain));
+    }
+    let with_rules = report::muted(|| combined(options, false))?;
+    let mut store = Store::new(PROMPT);
+    let [own, other] = [&plain, &with_rules].map(|filter| filter.diagram(&mut store));
+    let (own, other) = (own?, other?);
+    let is_other = |arch: Arch, nr: u32| {
+        let [own, other] = [own, other].map(|func| {
+            let of_arch = store.follow(func, Word::ARCH, arch.token());
+            store.follow(of_arch, Word::NR, nr)
+        });
+        own != other
+    };
+    let names: BTreeSet<&str> = plain
+        .arches
+        .iter()
+        .flat_map(|arch| arch.syscalls().filter(|(nr, _)| is_other(*arch, *nr)))
+        .map(|(_, name)| name)
+        .collect();
+    if !names.is_empty() {
+        let calls = counted(names.len() as u64, "syscall");
+        let get = if names.len() == 1 { "gets" } else { "get" };
+        report::warn_about(
+            &plain.name,
+            format!(
+                "the policy is made without the rule of the runtime that newer syscalls fail with ENOSYS: {calls} {get} another \
+                 verdict, unless the runtime that reads the policy has this rule"
+            ),
+            "`callgate compile` keeps the rule in a program",
+        );
+    }
+    Ok(SourceStack::of(plain))
+}
+
+/// Warns that a written policy does not keep the conditions of a profile.
+pub(crate) fn warn_about_conditions(filter: &SourceFilter) {
+    report::warn_about(
+        &filter.name,
+        "the policy does not keep the conditions on capabilities and the kernel: it is for the present --caps and --kernel",
+        "`callgate why --patch` changes the profile itself, which keeps them",
+    );
 }
 
 /// The combination as a program, with the flags and the weights of the first filter. Prints warnings.

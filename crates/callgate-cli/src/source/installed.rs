@@ -121,17 +121,30 @@ fn template(name: &str) -> Option<String> {
     (!instance.is_empty()).then(|| format!("{prefix}@.{kind}"))
 }
 
-/// The names whose drop-ins a unit has, the most specific first: for `foo-bar@x.service` this one, `foo-bar@.service` and
-/// `foo-.service`.
+/// The names whose drop-ins a unit has, the most specific first: for `foo-bar@x.service` this one, `foo-bar@.service`, `foo-.service`,
+/// `foo-@x.service` and `foo-@.service` (`unit_file_find_dirs`).
 fn specific_first(name: &str) -> Vec<String> {
+    let Some((stem, kind)) = name.rsplit_once('.') else { return vec![name.to_owned()] };
+    let (prefix, instance) = match stem.split_once('@') {
+        Some((prefix, instance)) => (prefix, Some(instance)),
+        None => (stem, None),
+    };
+    let dashes = prefix.match_indices('-').map(|(at, _)| at).filter(|at| *at > 0);
+    let dashes: Vec<usize> = dashes.collect();
+    // The prefixes that end with a dash, the longest first. One that the name is itself counts once.
+    let shorter: Vec<&str> = dashes.into_iter().rev().filter_map(|at| prefix.get(..=at)).collect();
+    let plain = |from: usize| shorter.iter().skip(from).map(|short| format!("{short}.{kind}"));
     let mut names = vec![name.to_owned()];
     names.extend(template(name));
-    let Some((stem, kind)) = name.rsplit_once('.') else { return names };
-    let stem = stem.split_once('@').map_or(stem, |(prefix, _)| prefix);
-    let dashes = stem.match_indices('-').map(|(at, _)| at).collect::<Vec<usize>>();
-    let prefixes = dashes.into_iter().rev().filter_map(|at| stem.get(..=at));
-    // A name that ends with a dash has itself as a prefix.
-    names.extend(prefixes.map(|prefix| format!("{prefix}.{kind}")).filter(|one| one != name));
+    names.extend(plain(0));
+    if let Some(instance) = instance.filter(|instance| !instance.is_empty()) {
+        for (index, short) in shorter.iter().enumerate() {
+            names.extend([format!("{short}@{instance}.{kind}"), format!("{short}@.{kind}")]);
+            names.extend(plain(index + 1));
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    names.retain(|one| seen.insert(one.clone()));
     names
 }
 
@@ -153,6 +166,7 @@ mod tests {
             "usr/lib/systemd/system/foo-bar@x.service.d/1.conf",
             "etc/systemd/system/foo-bar@.service.d/1.conf",
             "etc/systemd/system/foo-.service.d/1.conf",
+            "etc/systemd/system/foo-@x.service.d/1.conf",
             "etc/systemd/system/service.d/1.conf",
             "run/systemd/system/foo-bar@x.service.d/1.conf",
             "usr/lib/systemd/system/real.service",
@@ -167,6 +181,7 @@ mod tests {
             "etc/systemd/system/service.d",
             "usr/lib/systemd/system/foo-bar@x.service.d",
             "run/systemd/system/foo-bar@x.service.d",
+            "etc/systemd/system/foo-@x.service.d",
             "etc/systemd/system/foo-.service.d",
             "etc/systemd/system/foo-bar@.service.d",
         ];
@@ -207,5 +222,22 @@ mod tests {
         assert_eq!(specific_first("a-.service"), ["a-.service"]);
         assert_eq!(specific_first("service"), ["service"]);
         assert_eq!(specific_first("a@b.socket"), ["a@b.socket", "a@.socket"]);
+        assert_eq!(specific_first("-a.service"), ["-a.service"]);
+        assert_eq!(
+            specific_first("a-b@x.service"),
+            ["a-b@x.service", "a-b@.service", "a-.service", "a-@x.service", "a-@.service"]
+        );
+        assert_eq!(specific_first("a-b@.service"), ["a-b@.service", "a-.service"]);
+        let three = [
+            "a-b-c@x.mount",
+            "a-b-c@.mount",
+            "a-b-.mount",
+            "a-.mount",
+            "a-b-@x.mount",
+            "a-b-@.mount",
+            "a-@x.mount",
+            "a-@.mount",
+        ];
+        assert_eq!(specific_first("a-b-c@x.mount"), three);
     }
 }

@@ -50,6 +50,7 @@ pub(crate) use built_in::is_built_in;
 pub(crate) use callgate_requests::source::{
     BUILT_IN, Combination, FilterContent, SocketFilter, SourceFilter, SourceStack,
 };
+pub(crate) use expression::warn_about_conditions;
 pub(crate) use filter::{Compile, KernelProgram, failed};
 pub(crate) use loaded::{LoadedSource, Text};
 pub(crate) use named::Source;

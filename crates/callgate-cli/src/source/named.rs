@@ -12,7 +12,7 @@ use callgate_requests::source::{
 };
 
 use super::built_in::{self, BuiltInSource};
-use super::expression::{combine, detect, of_operands, to_filter};
+use super::expression::{combine, detect, of_operands, to_convert, to_filter};
 use super::filter::{WORDING, warn_about_options};
 use super::format::{PRESET, PROCESS, is_word, unknown_format};
 use super::part::PartSource;
@@ -129,7 +129,7 @@ impl Source {
     ) -> Result<SourceStack> {
         // A combination is made of what the profiles mean without the rules that a runtime adds.
         let stack = match &self.kind {
-            SourceKind::Combined(_) => self.read_stack(&options.without_runtime_rules())?,
+            SourceKind::Combined(expression) => to_convert(expression, options)?,
             _ => self.read_stack(options)?,
         };
         warn_about_options(&stack.filters, &options.without_those_of(target));
@@ -208,6 +208,17 @@ impl Source {
         let combination = combine(&expression, |source| into_filter(source.read_stack(options)?))?;
         warn_about_options(combination.filters(), options);
         Ok(combination)
+    }
+
+    /// Reads the operands of an operation, and combines them to write the result in another language. Prints warnings.
+    pub(crate) fn combine_to_convert(
+        operation: Operation,
+        operands: &[OsString],
+        options: &SourceOptions,
+        target: LanguageId,
+    ) -> Result<SourceStack> {
+        let kind = SourceKind::Combined(of_operands(operation, operands, Source::parse)?);
+        Source { kind }.read_to_convert(options, target)
     }
 
     /// Reads sources, each as a stack. Prints warnings.

@@ -35,7 +35,13 @@ pub fn branches(store: &Store, func: Func) -> Option<Vec<Branch>> {
         None => (None, word == Word::IP_HIGH),
     };
     let whole = intervals.as_ref().filter(|_| is_high);
-    let (part, intervals) = match whole.and_then(|high| whole_values(store, word, high)) {
+    let values = whole.and_then(|high| whole_values(store, word, high));
+    if values.is_none() {
+        if let Some(branches) = whole.and_then(|high| whole_mask(store, word, arg, high)) {
+            return Some(branches);
+        }
+    }
+    let (part, intervals) = match values {
         Some(whole) => (ArgPart::Whole, Some(whole)),
         None => {
             let part = if is_high { ArgPart::High } else { ArgPart::Low };
@@ -64,6 +70,38 @@ fn whole_values(store: &Store, word: Word, high: &[Interval]) -> Option<Vec<Valu
         }
     }
     looks_at_low.then(|| join(whole))
+}
+
+/// Two exits, of which one is that of the values with no bit outside a mask, in both halves, and with `wanted` in it.
+fn whole_mask(
+    store: &Store,
+    word: Word,
+    arg: Option<u8>,
+    high: &[Interval],
+) -> Option<Vec<Branch>> {
+    let low = Word::from_index(word.index() + 1)?;
+    let [zero, others] = high else { return None };
+    if zero.last != 0 || store.top_word(zero.then) != Some(low) {
+        return None;
+    }
+    let exits = store.exits(zero.then, low, 2)?;
+    let own = exits.iter().find(|exit| **exit != others.then)?;
+    if !exits.contains(&others.then) {
+        return None;
+    }
+    let mut funcs = WordFuncs::new(low);
+    let (func, exit) = (funcs.copy(store, zero.then), funcs.copy(store, *own));
+    let (values, size) = masked(&mut funcs, func, exit, None);
+    let ValueSet::Masked { mask, wanted } = values else { return None };
+    let mask = mask | u64::from(u32::MAX) << 32;
+    let branch = |values, size, then| {
+        let condition = ValueCondition { arg, part: ArgPart::Whole, values };
+        Branch { condition, size, then }
+    };
+    Some(vec![
+        branch(ValueSet::Masked { mask, wanted }, size, *own),
+        branch(ValueSet::NotMasked { mask, wanted }, (1 << 64) - size, others.then),
+    ])
 }
 
 /// One branch per exit.

@@ -14,6 +14,7 @@ mod reorder;
 #[cfg(test)]
 mod tests;
 mod word_funcs;
+mod words;
 
 pub use branches::{Branch, MAX_EXITS, MAX_INTERVALS, branches};
 pub use condition::{ArgPart, Clause, ValueCondition, ValueSet, argument_names};

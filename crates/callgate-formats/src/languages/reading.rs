@@ -2,6 +2,7 @@
 
 use crate::arches::{host_of, only_arch};
 use crate::capabilities::CapSet;
+use crate::libseccomp_versions::LibseccompVersion;
 use crate::minijail::Semantics;
 use crate::oci::EnosysAbove;
 use crate::systemd::SystemdVersion;
@@ -25,6 +26,8 @@ pub struct Reading {
     pub caps: Option<CapSet>,
     /// Whether syscalls newer than all that a profile names fail with ENOSYS; the dialect decides if absent.
     pub enosys_above: Option<EnosysAbove>,
+    /// The version of libseccomp that reads the names of syscalls in a profile of a container; one that knows all if absent.
+    pub libseccomp: Option<LibseccompVersion>,
     /// The version of systemd for units; the newest if absent.
     pub systemd: Option<SystemdVersion>,
     /// Which of minijail's compilers decides what a policy means; that in Python if absent, with warnings where they differ.
@@ -50,6 +53,7 @@ impl Reading {
             kernel: None,
             caps: None,
             enosys_above: None,
+            libseccomp: None,
             systemd: None,
             minijail_semantics: None,
             strict: false,

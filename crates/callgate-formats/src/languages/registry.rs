@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use super::language::{Language, LanguageId, Likeness};
 use crate::{
-    android, firecracker, firejail, kafel, libseccomp_c, lxc, minijail, nsjail, oci, policy_text,
-    snap, systemd,
+    android, firecracker, firejail, gvisor, kafel, libseccomp_c, lxc, minijail, nsjail, oci,
+    policy_text, snap, systemd,
 };
 
 /// All languages. Of two that a text looks like equally, the first is detected.
@@ -21,6 +21,7 @@ pub const LANGUAGES: &[&Language] = &[
     &nsjail::LANGUAGE,
     &firejail::LANGUAGE,
     &libseccomp_c::LANGUAGE,
+    &gvisor::LANGUAGE,
     &systemd::LANGUAGE,
     &policy_text::LANGUAGE,
 ];

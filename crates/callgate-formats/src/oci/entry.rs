@@ -18,6 +18,8 @@ pub(super) struct ProfileReader<'r, 't> {
     pub(super) native: Arch,
     /// Whether the profile is the `spec` of a resource.
     pub(super) is_in_resource: bool,
+    /// The names of the entry that is read.
+    pub(super) about: Vec<String>,
 }
 
 impl ProfileReader<'_, '_> {
@@ -47,6 +49,7 @@ impl ProfileReader<'_, '_> {
         ];
         let fields = self.reader.fields(node, "an entry of `syscalls`", &known)?;
         let names = self.names(&fields);
+        self.about = names.iter().flatten().map(|name| name.name.to_owned()).collect();
         let mut errno = self.errno(&fields, ["action", "errnoRet", "errno"]);
         if let Some((at, 0)) = errno.filter(|_| self.is_in_resource) {
             if matches!(
@@ -269,10 +272,17 @@ impl ProfileReader<'_, '_> {
 
     /// Warns about a masked comparison that is always or never true as written. Returns whether it never holds.
     fn outside_mask(&mut self, fields: &Fields<'_>, mask: u64, (at, datum): (usize, u64)) -> bool {
-        let outside = datum & !mask;
+        let (outside, about) = (datum & !mask, self.about.clone());
+        // Of many, the first names.
+        let which = match about.as_slice() {
+            [] => String::new(),
+            [only] => format!(", in a rule for `{only}`"),
+            [first, others @ ..] => format!(", in a rule for `{first}` and {} more", others.len()),
+        };
         if outside != 0 {
-            let message =
-                format!("`valueTwo` {datum:#x} has bits outside the mask {mask:#x}: {outside:#x}");
+            let message = format!(
+                "`valueTwo` {datum:#x} has bits outside the mask {mask:#x}: {outside:#x}{which}"
+            );
             let (message, help) = match self.dialect {
                 Dialect::Oci => (
                     format!("{message}; the comparison never holds"),
@@ -286,6 +296,7 @@ impl ProfileReader<'_, '_> {
             };
             let warning = self.reader.warn(at, message);
             warning.topic = Some(Topic::NeverMatches);
+            warning.syscalls = about.into();
             warning.help = help.to_owned();
         } else if mask == 0 {
             self.reader

@@ -123,6 +123,7 @@ fn read(input: &Input<'_>, reading: &Reading, files: &mut dyn Files) -> ReadResu
         caps: reading.caps.unwrap_or_else(CapSet::docker),
         kernel: reading.kernel()?,
         enosys_above: reading.enosys_above,
+        libseccomp: reading.libseccomp,
         strict: reading.strict,
     };
     let mut bases = |name: &str, from: Option<&str>| files.base(name, from);

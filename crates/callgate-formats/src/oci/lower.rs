@@ -33,6 +33,7 @@ impl<'n> Lowering<'_, '_, 'n> {
     pub(super) fn lower(&mut self) -> Option<Profile> {
         self.check_names();
         let arches = self.choose_arches();
+        self.check_libseccomp(&arches);
         let applies = |entry: &&Entry<'_>| elsewhere(entry, self.options).is_none();
         let entries: Vec<&Entry<'_>> = self.model.entries.iter().filter(applies).collect();
         self.check_notify(&entries);
@@ -71,8 +72,10 @@ impl<'n> Lowering<'_, '_, 'n> {
             let counts = |arch: Arch| enosys == EnosysAbove::On || listed.contains(&arch);
             let names = entries.iter().flat_map(|entry| &entry.names);
             let named: Vec<KnownSyscall> = names.filter_map(|name| name.syscall).collect();
+            let has_number = |syscall: KnownSyscall, arch| self.has_number(syscall, arch);
+            let with_zero = enosys != EnosysAbove::Runc1_1_0;
             for section in &mut sections {
-                added.extend(enosys_above(section, &named, counts));
+                added.extend(enosys_above(section, &named, counts, has_number, with_zero));
             }
         }
         if let Some(stated) = &mut stated {
@@ -116,6 +119,9 @@ impl<'n> Lowering<'_, '_, 'n> {
             for name in entry.names.iter().copied() {
                 // Names of other architectures' syscalls give no rules, and neither do unknown ones.
                 let Some(syscall) = name.syscall else { continue };
+                if !self.is_known_to_library(syscall) {
+                    continue;
+                }
                 let named_before =
                     named_by.get_mut(syscall.index()).and_then(|by| by.replace(index));
                 // Without conditions, a repeated name changes nothing.
@@ -130,7 +136,10 @@ impl<'n> Lowering<'_, '_, 'n> {
                 let origin = name.origin();
                 for comparisons in &entry.alternatives {
                     for (index, set) in sets.iter_mut().enumerate() {
-                        let via = set.add_known(syscall, comparisons, entry.action.verdict, origin);
+                        let has_number = self.has_number(syscall, set.arch());
+                        let verdict = entry.action.verdict;
+                        let via =
+                            set.add_numbered(syscall, has_number, comparisons, verdict, origin);
                         hidden.extend(via.map(|nr| (index, nr, origin)));
                     }
                 }
@@ -139,6 +148,26 @@ impl<'n> Lowering<'_, '_, 'n> {
         report_overridden(self.reader, sets.iter().flat_map(RuleSet::overridden).collect());
         report_hidden(self.reader, &sets, hidden);
         Some(sets)
+    }
+
+    /// Reports architectures that the given version of libseccomp does not support.
+    fn check_libseccomp(&mut self, arches: &[Arch]) {
+        let Some(version) = self.options.libseccomp else { return };
+        if let Some(arch) = arches.iter().find(|arch| !version.supports(**arch)) {
+            let message = format!("libseccomp {version} does not support {arch}");
+            self.reader.error(self.model.at, message).help =
+                "give a newer version, or other architectures".to_owned();
+        }
+    }
+
+    /// Whether the runtime's libseccomp knows the name of a syscall. The runtime leaves out the rules for others.
+    fn is_known_to_library(&self, syscall: KnownSyscall) -> bool {
+        self.options.libseccomp.is_none_or(|version| version.knows(syscall.name()))
+    }
+
+    /// Whether the runtime's libseccomp has a number for a syscall on an architecture that has it.
+    fn has_number(&self, syscall: KnownSyscall, arch: Arch) -> bool {
+        self.options.libseccomp.is_none_or(|version| version.has_number(syscall.name(), arch))
     }
 
     fn too_many_rules(&mut self, entries: &[&Entry<'_>], arches: usize, at: usize) {
@@ -260,10 +289,20 @@ impl<'n> Lowering<'_, '_, 'n> {
                 }
                 None => {
                     for name in entry.names.iter().copied().filter(|name| name.is_known()) {
-                        let arches =
-                            sets.iter().map(RuleSet::arch).filter(|arch| !has(*arch, name));
-                        let rule = |arch| rule(name.at, name.name, Inactivity::MissingOn(arch));
-                        inactive.extend(arches.map(rule));
+                        let rule = |reason| rule(name.at, name.name, reason);
+                        let arches = || sets.iter().map(RuleSet::arch);
+                        let missing = arches().filter(|arch| !has(*arch, name));
+                        inactive.extend(missing.map(|arch| rule(Inactivity::MissingOn(arch))));
+                        let unknown = |arch: &Arch| {
+                            has(*arch, name)
+                                && name.syscall.is_some_and(|one| !self.has_number(one, *arch))
+                        };
+                        if let Some(version) = self.options.libseccomp {
+                            let unknown = arches().filter(unknown);
+                            inactive.extend(
+                                unknown.map(|arch| rule(Inactivity::UnknownTo(version, arch))),
+                            );
+                        }
                     }
                 }
             }
@@ -305,7 +344,7 @@ const WORDS: Words = Words { unit: "entry", consequence: "so the container would
 ///
 /// Returns the rule.
 ///
-/// x86_64 and x32 have separate bounds. On s390 and s390x number 0 gets ENOSYS too, because the kernel reports 0 for
+/// x86_64 and x32 have separate bounds. On s390 and s390x number 0 gets ENOSYS too (`with_zero`), because the kernel reports 0 for
 /// an unknown syscall number. An architecture of which no number above 0 is named gets no rule.
 ///
 /// A `defaultErrnoRet` of ENOSYS does not matter: runc (1.1 to 1.5) means to leave the check out then, but compares the number
@@ -317,10 +356,14 @@ pub(super) fn enosys_above(
     section: &mut Section,
     named: &[KnownSyscall],
     counts: impl Fn(Arch) -> bool,
+    has_number: impl Fn(KnownSyscall, Arch) -> bool,
+    with_zero: bool,
 ) -> Option<Builtin> {
     let mut ranges = Vec::new();
     for arch in section.arches().filter(|arch| counts(*arch)) {
-        let direct = named.iter().filter(|syscall| syscall.multiplexed(arch).is_none());
+        let direct = named
+            .iter()
+            .filter(|syscall| syscall.multiplexed(arch).is_none() && has_number(**syscall, arch));
         let largest = direct.filter_map(|syscall| syscall.number(arch)).max().unwrap_or(0);
         if largest == 0 {
             continue;
@@ -337,7 +380,7 @@ pub(super) fn enosys_above(
             Arch::X32 => {
                 ranges.extend([(above, 2 * X32_SYSCALL_BIT - 1), (3 * X32_SYSCALL_BIT, u32::MAX)])
             }
-            Arch::S390 | Arch::S390x => ranges.extend([(0, 0), (above, u32::MAX)]),
+            Arch::S390 | Arch::S390x if with_zero => ranges.extend([(0, 0), (above, u32::MAX)]),
             _ => ranges.push((above, u32::MAX)),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::arches::host_of;
 use crate::capabilities::CapSet;
+use crate::libseccomp_versions::LibseccompVersion;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::Arch;
 
@@ -72,6 +73,9 @@ pub enum EnosysAbove {
     /// Only on the architectures that the profile lists, as in runc 1.1.3 to 1.1.14. A profile that lists none
     /// does not get the check.
     Runc1_1,
+    /// As in runc 1.1.0 to 1.1.2: like [`EnosysAbove::Runc1_1`], but number 0 of s390 and s390x, which the kernel reports for
+    /// unknown syscalls, gets what any other number gets.
+    Runc1_1_0,
 }
 
 /// What a profile is read for.
@@ -96,6 +100,8 @@ pub struct ReadOptions {
     /// Whether syscall numbers above the largest one that the profile names get ENOSYS; `None` takes the default of
     /// the dialect.
     pub enosys_above: Option<EnosysAbove>,
+    /// The version of libseccomp that reads the names of syscalls; the newest, which knows all, if absent.
+    pub libseccomp: Option<LibseccompVersion>,
     /// Whether a name that no architecture has is an error instead of a warning.
     pub strict: bool,
     /// Tells the profile from the files of its base profiles, as [`Included::identity`](super::Included::identity); `None`
@@ -118,6 +124,7 @@ impl ReadOptions {
             caps: CapSet::docker(),
             kernel,
             enosys_above: None,
+            libseccomp: None,
             strict: false,
             identity: None,
             statements: false,

@@ -102,7 +102,13 @@ fn read_trees(
         }
         let native = options.main_arch();
         let is_in_resource = found.is_resource;
-        let mut parts = ProfileReader { reader: &mut reader, dialect, native, is_in_resource };
+        let mut parts = ProfileReader {
+            reader: &mut reader,
+            dialect,
+            native,
+            is_in_resource,
+            about: Vec::new(),
+        };
         let model = parts.profile(found.profile, &bases)?;
         Lowering { reader: &mut reader, model: &model, dialect, options }.lower()
     });

@@ -217,6 +217,18 @@ impl<O: Copy> RuleSet<O> {
         verdict: Verdict,
         origin: O,
     ) -> Option<u32> {
+        self.add_numbered(syscall, true, comparisons, verdict, origin)
+    }
+
+    /// The same for a libseccomp that has a number for the syscall on this architecture, or none.
+    pub(crate) fn add_numbered(
+        &mut self,
+        syscall: KnownSyscall,
+        has_number: bool,
+        comparisons: &[Comparison],
+        verdict: Verdict,
+        origin: O,
+    ) -> Option<u32> {
         let through = syscall
             .multiplexed(self.arch)
             .and_then(|(via, sub_call)| Some((self.arch.number(via)?, sub_call)));
@@ -229,7 +241,8 @@ impl<O: Copy> RuleSet<O> {
         // On architectures with multiplexers, libseccomp drops rules for missing syscalls.
         let keeps_missing = through.is_some() || !self.arch.has_multiplexers();
         let missing = || keeps_missing.then_some(Target::Missing(syscall));
-        if let Some(target) = syscall.number(self.arch).map(Target::Number).or_else(missing) {
+        let number = syscall.number(self.arch).filter(|_| has_number);
+        if let Some(target) = number.map(Target::Number).or_else(missing) {
             self.add_to(target, comparisons, verdict, origin);
         }
         through.map(|(nr, _)| nr).filter(|_| !comparisons.is_empty())

@@ -1,6 +1,6 @@
 //! Tables of the conditions on arguments.
 
-use callgate::explain::{ArchExplanation, Clause, Group, Outcome, argument_names};
+use callgate::explain::{ArchExplanation, Group, Outcome, argument_names, cases};
 use callgate::{Arch, Verdict};
 
 use crate::describe::{Subject, chip, counted, left_out};
@@ -55,10 +55,14 @@ fn table(body: &mut Markup, group: &Group, arch: Arch) {
     body.leaf("h3", &[("class", "names")], &names.join(", "));
     body.table("words rules", &["If", "Then"], |table| match &group.outcome {
         Outcome::Always(verdict) => last(table, "always", *verdict),
-        Outcome::Depends { clauses, otherwise } => {
+        Outcome::Depends { .. } => {
             let names = argument_names(&group.syscalls, arch);
-            clauses.iter().for_each(|clause| row(table, clause, arch, names));
-            last(table, "otherwise", *otherwise);
+            for (verdict, when) in cases(&group.outcome, arch, names) {
+                match when {
+                    Some(when) => row(table, &when, verdict),
+                    None => last(table, "otherwise", verdict),
+                }
+            }
         }
         Outcome::Complex { verdicts } => verdicts.iter().enumerate().for_each(|(at, verdict)| {
             last(table, if at == 0 { "too complex to list" } else { "" }, *verdict);
@@ -66,19 +70,12 @@ fn table(body: &mut Markup, group: &Group, arch: Arch) {
     });
 }
 
-fn row(table: &mut Markup, clause: &Clause, arch: Arch, syscall: Option<&str>) {
+/// A condition, without the `if` that is above the column.
+fn row(table: &mut Markup, when: &str, verdict: Verdict) {
+    let condition = when.strip_prefix("if ").unwrap_or(when);
     table.element("tr", &[], |tr| {
-        tr.element("td", &[], |td| {
-            for (at, condition) in clause.conditions.iter().enumerate() {
-                if at > 0 {
-                    td.text(" and ");
-                }
-                let text = condition.describe_on(arch, syscall);
-                let is_ambiguous = clause.conditions.len() > 1 && text.contains(" or ");
-                td.leaf("code", &[], &if is_ambiguous { format!("({text})") } else { text });
-            }
-        });
-        verdict_cell(tr, clause.verdict);
+        tr.element("td", &[], |td| td.leaf("code", &[], condition));
+        verdict_cell(tr, verdict);
     });
 }
 

@@ -1,11 +1,14 @@
 //! The comparison of two filters: what was added, removed and changed.
 
+use std::collections::BTreeSet;
+
 use callgate::Arch;
 use callgate::explain::{ArchExplanation, Explanation, Outcome, Permission};
+use callgate::purposes::{Danger, danger};
 use callgate_core::Word;
 use callgate_core::diagram::{Func, Store};
 
-use crate::describe::{MAX_ARCHES, chip, counted, entries, left_out, lines};
+use crate::describe::{Entry, MAX_ARCHES, chip, counted, entries, left_out, lines};
 use crate::markup::Markup;
 use crate::page::Section;
 
@@ -14,6 +17,8 @@ use crate::page::Section;
 pub struct Comparison {
     names: [String; 2],
     is_equal: bool,
+    /// Whether the second filter permits calls that the first denies, and the reverse, also of numbers without a name.
+    permits_more: [bool; 2],
     arches: Vec<(Arch, Vec<Change>)>,
 }
 
@@ -28,6 +33,12 @@ struct Change {
     before: Outcome,
     /// What the second filter does with it.
     after: Outcome,
+    /// Whether the second filter permits calls that the first denies.
+    gains: bool,
+    /// Whether the first filter permits calls that the second denies.
+    loses: bool,
+    /// Whether the calls that the second filter permits, and the first not, are dangerous.
+    is_dangerous: bool,
 }
 
 /// The kind of a change, in the order of the page.
@@ -77,8 +88,10 @@ impl Comparison {
             let before = before.iter().find(|before| before.arch == after.arch)?;
             Some((after.arch, changes(store, roots, before, after)))
         });
+        let arches = arches.collect();
         let [a, b] = roots;
-        Comparison { names: names.map(str::to_owned), is_equal: a == b, arches: arches.collect() }
+        let permits_more = [(b, a), (a, b)].map(|(one, other)| permits_more(store, one, other));
+        Comparison { names: names.map(str::to_owned), is_equal: a == b, permits_more, arches }
     }
 
     /// What the first filter does with a syscall, if the second does something else.
@@ -89,6 +102,11 @@ impl Comparison {
     }
 }
 
+/// Whether a function permits something that another one does not.
+fn permits_more(store: &Store, one: Func, other: Func) -> bool {
+    store.any_pair(one, other, |one, other| one.permits() && !other.permits())
+}
+
 fn changes(
     store: &Store,
     roots: [Func; 2],
@@ -96,20 +114,32 @@ fn changes(
     after: &ArchExplanation,
 ) -> Vec<Change> {
     let [a, b] = roots.map(|root| store.follow(root, Word::ARCH, after.arch.token()));
+    let arch = after.arch;
     let (before, after) = (entries(before), entries(after));
     // Both are all syscalls of the architecture in the same order.
     let pairs = before
         .into_iter()
         .zip(after)
         .filter(|((nr, ..), _)| store.follow(a, Word::NR, *nr) != store.follow(b, Word::NR, *nr));
-    pairs
-        .map(|((nr, name, before), (.., after))| Change {
+    let change = |((nr, name, before), (.., after)): (Entry<'_>, Entry<'_>)| {
+        let funcs = [b, a].map(|func| store.follow(func, Word::NR, nr));
+        let [after_func, before_func] = funcs;
+        let gains = permits_more(store, after_func, before_func);
+        let further = |danger: &Danger| match danger.values.is_empty() {
+            true => danger.is_permitted(store, after_func, arch),
+            false => !danger.further_values(store, funcs, arch).is_empty(),
+        };
+        Change {
             nr,
             name,
             before: before.clone(),
             after: after.clone(),
-        })
-        .collect()
+            gains,
+            loses: permits_more(store, before_func, after_func),
+            is_dangerous: gains && danger(name).is_some_and(further),
+        }
+    };
+    pairs.map(change).collect()
 }
 
 /// The section of a comparison.
@@ -138,6 +168,7 @@ pub fn comparison(compared: &Comparison) -> Section {
             );
             return;
         }
+        summary(body, compared, &changed);
         for (at, (arch, changes)) in changed.iter().take(MAX_ARCHES).enumerate() {
             body.details(at == 0, &format!("{arch}: {}", counts(changes)), |details| {
                 Kind::ALL.iter().for_each(|kind| of_kind(details, *kind, *arch, changes));
@@ -149,6 +180,57 @@ pub fn comparison(compared: &Comparison) -> Section {
             body.paragraph(&left_out("The changes", &others));
         }
     })
+}
+
+/// What is newly allowed and denied, in two sentences, the dangerous syscalls first.
+fn summary(body: &mut Markup, compared: &Comparison, changed: &[&(Arch, Vec<Change>)]) {
+    let [before, after] = &compared.names;
+    let [has_more, has_less] = compared.permits_more;
+    // What has no name in the tables.
+    const OTHERS: &str = "only numbers without a name or on other architectures";
+    let names = |wanted: fn(&Change) -> bool| {
+        let all = changed.iter().flat_map(|(_, changes)| changes);
+        all.filter(|change| wanted(change)).map(|change| change.name).collect::<BTreeSet<&str>>()
+    };
+    let more = names(|change| change.gains);
+    let less = names(|change| change.loses);
+    let dangerous = names(|change| change.is_dangerous);
+    let allows = match more.len() {
+        0 if has_more => format!("{after} allows {OTHERS} that {before} denies."),
+        0 => format!("{after} allows nothing that {before} denies."),
+        count => format!(
+            "{after} allows {} that {before} denies, at least with some arguments: {}.",
+            counted(count, "syscall"),
+            first_of(&more)
+        ),
+    };
+    let denies = match less.len() {
+        0 if has_less => format!("It denies {OTHERS} that {before} allows."),
+        0 => format!("It allows all that {before} allows."),
+        count => format!(
+            "It denies {} that {before} allows, at least with some arguments: {}.",
+            counted(count, "syscall"),
+            first_of(&less)
+        ),
+    };
+    body.headline(&format!("{allows} {denies}"));
+    if !dangerous.is_empty() {
+        body.element("p", &[], |line| {
+            line.span("chip killed", "danger");
+            line.text(&format!(" Newly allowed and dangerous: {}.", first_of(&dangerous)));
+        });
+    }
+}
+
+/// The first names of a list, and how many there are more; the tables have all.
+fn first_of(names: &BTreeSet<&str>) -> String {
+    /// The most names that are listed.
+    const MOST: usize = 8;
+    let first: Vec<&str> = names.iter().copied().take(MOST).collect();
+    match names.len().checked_sub(MOST) {
+        Some(more @ 1..) => format!("{} and {more} more", first.join(", ")),
+        _ => first.join(", "),
+    }
 }
 
 fn counts(changes: &[Change]) -> String {

@@ -113,6 +113,14 @@ impl Cgroup {
         }
     }
 
+    /// The processes of this cgroup and of those below.
+    ///
+    /// # Errors
+    /// If the cgroup cannot be read.
+    pub fn processes(&self) -> io::Result<BTreeSet<u32>> {
+        Ok(self.threads()?.into_iter().map(|thread| thread.process).collect())
+    }
+
     /// Its number in the kernel, which is the inode of its directory.
     pub(crate) fn id(&self) -> u64 {
         self.id

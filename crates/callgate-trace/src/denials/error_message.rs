@@ -141,6 +141,7 @@ pub(super) struct Message<'l> {
 
 /// A line as an error message. In a log, which has what others chose, it must begin with the program.
 pub(super) fn message(line: &str, is_given: bool) -> Option<Message<'_>> {
+    let line = without_prompt(line);
     let (before, errno) = split(line)?;
     let mut parts: Vec<&str> = before.split(": ").map(str::trim).collect();
     if parts.len() > 3 && !is_given || parts.iter().all(|part| part.is_empty()) {
@@ -172,6 +173,13 @@ pub(super) fn message(line: &str, is_given: bool) -> Option<Message<'_>> {
         errno,
         program: program.filter(is_named).filter(|_| !parts.is_empty()),
     })
+}
+
+/// A line of a terminal without the prompt of a shell before it: `└─# mount: permission denied`.
+fn without_prompt(line: &str) -> &str {
+    const PROMPTS: [&str; 7] = ["└─# ", "└─$ ", "❯ ", "➜ ", "# ", "$ ", "% "];
+    let text = line.trim_start();
+    PROMPTS.iter().find_map(|prompt| text.strip_prefix(prompt)).map_or(line, str::trim_start)
 }
 
 /// Why a line with the text of an error that filters return names no syscall; `None` for other lines.
@@ -286,6 +294,15 @@ fn is_word(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_prompt_of_a_shell_is_not_the_program() {
+        for prompt in ["└─# ", "└─$ ", "❯ ", "$ ", "# "] {
+            let line = format!("{prompt}unshare: unshare failed: Operation not permitted");
+            let found = message(&line, false).unwrap();
+            assert_eq!((found.syscall, found.program), ("unshare", Some("unshare")), "{prompt}");
+        }
+    }
 
     #[test]
     fn the_call_before_the_error_is_the_one_that_failed() {

@@ -145,6 +145,8 @@ pub struct DenialLog {
     pub logged_calls: Vec<(SyscallId, u64)>,
     /// Lines that look like denials, and could not be read.
     pub unread: Unread,
+    /// Denials and logged syscalls that the [selection](crate::Selection) leaves out: of other programs, or without a name.
+    pub unselected: u64,
     /// Whether any line was recognized: an audit record of any type, a line of the kernel's log, a syscall of strace, or a report
     /// of a denial. Otherwise the log cannot tell whether anything was denied.
     pub is_recognized: bool,

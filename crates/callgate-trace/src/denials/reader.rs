@@ -21,6 +21,7 @@ use crate::logs::audit_fields::journal_message;
 use crate::logs::lines::{AnyOf, MAX_LINE};
 use crate::logs::lost::LostRecords;
 use crate::logs::markers::{KILLED, Marker, is_other_record, reported, stems};
+use crate::logs::selection::Selection;
 use crate::logs::strace::{LogLine, LoggedSyscall, SyscallLog};
 use crate::recording::SyscallId;
 
@@ -57,6 +58,9 @@ type Relevant<'a> = dyn FnMut(&LoggedCall) -> Option<u8> + 'a;
 /// ```
 pub struct DenialReader<'a> {
     settings: Settings,
+    selection: Selection,
+    /// Whether the line that is read says that it is of what is selected.
+    is_line_selected: bool,
     relevant: Box<Relevant<'a>>,
     pieces: Pieces,
     marks: AnyOf,
@@ -87,6 +91,8 @@ impl<'a> DenialReader<'a> {
     ) -> DenialReader<'a> {
         DenialReader {
             settings: Settings { arch, is_given: false, is_arch_given: false },
+            selection: Selection::default(),
+            is_line_selected: false,
             relevant: Box::new(relevant),
             pieces: Pieces::default(),
             marks: AnyOf::new(&MARKS),
@@ -111,6 +117,14 @@ impl<'a> DenialReader<'a> {
     #[must_use]
     pub fn given(mut self) -> DenialReader<'a> {
         self.settings.is_given = true;
+        self
+    }
+
+    /// Only denials of some programs, processes, units or containers count; others, and those of which the log does not say whose
+    /// they are, are counted as [unselected](DenialLog::unselected).
+    #[must_use]
+    pub fn selecting(mut self, selection: Selection) -> DenialReader<'a> {
+        self.selection = selection;
         self
     }
 
@@ -197,6 +211,7 @@ impl<'a> DenialReader<'a> {
 
     /// Reads a line, which may be joined from several.
     fn text(&mut self, number: u64, text: &str) {
+        self.is_line_selected = false;
         if self.dump.as_mut().is_some_and(|dump| !dump.line(text, number)) {
             self.settle_dump();
         }
@@ -274,6 +289,9 @@ impl<'a> DenialReader<'a> {
         if !(may_be_lost || may_be_denial) {
             return;
         }
+        if !self.selection.is_empty() {
+            self.is_line_selected = self.selection.has_line(text, true);
+        }
         // Other fields of an entry in JSON have texts of programs.
         let message = journal_message(text);
         let text = message.as_deref().unwrap_or(text);
@@ -321,6 +339,10 @@ impl<'a> DenialReader<'a> {
             Parsed::Nothing => {}
             Parsed::Logged(syscall) => {
                 self.log.is_recognized = true;
+                if !self.selection.is_empty() && !self.is_line_selected {
+                    self.log.unselected += 1;
+                    return;
+                }
                 self.log.logged += 1;
                 // The heading of snappy-debug is about the line "Log:" below it.
                 if text.trim_start().starts_with(OF_SNAPPY) {
@@ -329,6 +351,10 @@ impl<'a> DenialReader<'a> {
                 if self.logged.len() < MAX_DENIALS || self.logged.contains_key(&syscall) {
                     *self.logged.entry(syscall).or_default() += 1;
                 }
+            }
+            // Of another program, it is of no interest.
+            Parsed::Unread(_) if !self.is_line_selected && self.selection.says_whose(text) => {
+                self.log.unselected += 1;
             }
             Parsed::Unread(why) => self.unread(number, why, text),
             Parsed::Unnamed(why) => {
@@ -355,6 +381,14 @@ impl<'a> DenialReader<'a> {
         if call.evidence == Evidence::Filter {
             self.signals.explain(number, process, Some(call.syscall));
             self.log.assumed_arch += u64::from(is_arch_assumed);
+        }
+        let is_selected = self.selection.is_empty()
+            || self.is_line_selected
+            || program.as_ref().is_some_and(|program| self.selection.has_program(program))
+            || process.is_some_and(|process| self.selection.has_process(process));
+        if !is_selected {
+            self.log.unselected += u64::from(call.evidence == Evidence::Filter);
+            return false;
         }
         let Some(mask) = (self.relevant)(&call) else { return false };
         if call.evidence == Evidence::NoReturn {

@@ -12,10 +12,10 @@
 //! Sources: `audit_seccomp` in `kernel/auditsc.c`, `kauditd_printk_skb` in `kernel/audit.c`; `print_arch` and
 //! `print_syscall` in auparse's `interpret.c`; `process_audit_string` in systemd's `journald-audit.c`.
 
-use super::audit_fields::is_of_program;
 use super::lines::{AnyOf, Block, Line, MAX_REJECTED_LINES, rejected_lines, too_many_rejected};
 use super::lost::LostRecords;
 use super::markers::{Marker, Reported, reported, stems_of_denials};
+use super::selection::Selection;
 use super::syscalls::BoundedSyscalls;
 use crate::names::{not_on_arch, or_ignored, unknown_name};
 use crate::recording::{Caveat, Recording, RecordingMethod, Run, SyscallId};
@@ -44,8 +44,8 @@ const STARTS: [&[u8]; 4] = [b": ", b"MESSAGE=", b"\"MESSAGE\" : \"", b"\"MESSAGE
 /// Reads the seccomp records of a log.
 pub(crate) struct AuditLog {
     unknown: Severity,
-    /// The program whose records are read; without one, those of all.
-    program: Option<String>,
+    /// The records that are read.
+    selection: Selection,
     messages: Messages,
     syscalls: BoundedSyscalls,
     /// How often each of them occurs in the format of the journal, and in other formats.
@@ -64,7 +64,7 @@ impl AuditLog {
     pub(crate) fn new(unknown: Severity) -> AuditLog {
         AuditLog {
             unknown,
-            program: None,
+            selection: Selection::default(),
             messages: Messages::new(),
             syscalls: BoundedSyscalls::of(Run { method: RecordingMethod::Audit, ..Run::default() }),
             counts: Vec::new(),
@@ -77,9 +77,9 @@ impl AuditLog {
         }
     }
 
-    /// Reads only the records of a program.
-    pub(crate) fn select(&mut self, program: &str) {
-        self.program = Some(program.to_owned());
+    /// Reads only these records.
+    pub(crate) fn select(&mut self, selection: Selection) {
+        self.selection = selection;
     }
 
     /// Whether a line of the block may be a record, or else, if `with_messages`, a message about records or another report of a
@@ -102,8 +102,7 @@ impl AuditLog {
         }
         let Some(record) = Record::parse(line.text) else { return self.other(line) };
         self.is_detected = true;
-        let is_wanted = |wanted: &String| is_of_program(line.text, record.is_raw(), wanted);
-        if !self.program.as_ref().is_none_or(is_wanted) {
+        if !self.selection.is_empty() && !self.selection.has_line(line.text, record.is_raw()) {
             return;
         }
         if rejected_lines(&self.messages) > MAX_REJECTED_LINES {

@@ -15,12 +15,14 @@ pub(crate) fn programs(line: &str, is_raw: bool) -> [Option<Cow<'_, str>>; 2] {
 
 /// Whether a record is of a program: its name, its path, or the last part of the path.
 pub(crate) fn is_of_program(line: &str, is_raw: bool, wanted: &str) -> bool {
-    let [comm, exe] = programs(line, is_raw);
-    let is_comm = |comm: Cow<'_, str>| {
-        comm == wanted || comm.len() == COMM && wanted.starts_with(comm.as_ref())
-    };
-    let is_exe = |exe: Cow<'_, str>| exe == wanted || exe.rsplit('/').next() == Some(wanted);
-    comm.is_some_and(is_comm) || exe.is_some_and(is_exe)
+    programs(line, is_raw).into_iter().flatten().any(|program| is_program(&program, wanted))
+}
+
+/// Whether the name or the path of a program is that of a wanted one: its name, its path, or the last part of the path.
+pub(crate) fn is_program(program: &str, wanted: &str) -> bool {
+    // The kernel cuts `comm`, and no path.
+    let is_cut = program.len() == COMM && !program.starts_with('/') && wanted.starts_with(program);
+    program == wanted || is_cut || program.rsplit('/').next() == Some(wanted)
 }
 
 /// The values of a key: in quotes, or up to a blank.

@@ -7,5 +7,6 @@ pub(crate) mod audit_fields;
 pub(crate) mod lines;
 pub(crate) mod lost;
 pub(crate) mod markers;
+pub(crate) mod selection;
 pub(crate) mod strace;
 mod syscalls;

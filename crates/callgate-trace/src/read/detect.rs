@@ -7,6 +7,7 @@ use super::split::{LogLines, Part, TextPart, TextSplitter};
 use crate::counts::table::CountTable;
 use crate::logs::audit::AuditLog;
 use crate::logs::lines::{Line, MAX_REJECTED_LINES};
+use crate::logs::selection::Selection;
 use crate::logs::strace::{ParsedLine, StraceLog};
 use crate::names::unknown_severity;
 use crate::recording::Recording;
@@ -64,9 +65,9 @@ impl FormatDetector {
         FormatDetector { splitter: TextSplitter::default(), candidates, help: help.into() }
     }
 
-    /// Reads only the audit records of a program.
-    pub(crate) fn select(&mut self, program: &str) {
-        self.candidates.audit.select(program);
+    /// Reads only these audit records.
+    pub(crate) fn select(&mut self, selection: Selection) {
+        self.candidates.audit.select(selection);
     }
 
     /// Adds a piece of the text.

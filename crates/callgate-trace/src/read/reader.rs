@@ -3,6 +3,7 @@
 use super::detect::{DetectedFormat, FormatDetector, ReadRecording, checked};
 use super::split::TextPart;
 use crate::counts::table::CountTable;
+use crate::logs::selection::Selection;
 use crate::names::{not_on_arch, unknown_severity};
 use crate::recording::json::read as json;
 use crate::recording::{Recording, RecordingMethod, Run, SyscallId};
@@ -68,8 +69,8 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<ReadRecording, Diagnost
 pub struct RecordingReader {
     options: ReadOptions,
     detector: FormatDetector,
-    /// The program whose records are read.
-    program: Option<String>,
+    /// The records that are read.
+    selection: Selection,
 }
 
 impl RecordingReader {
@@ -77,15 +78,15 @@ impl RecordingReader {
     pub fn new(options: &ReadOptions) -> RecordingReader {
         let detector =
             FormatDetector::new(options.arch, options.strict, false, Advice::SupportedRecordings);
-        RecordingReader { options: *options, detector, program: None }
+        RecordingReader { options: *options, detector, selection: Selection::default() }
     }
 
-    /// Reads only the audit records of a program: by its name, its path, or the last part of the path. Texts in other formats, which
-    /// do not name programs, are errors.
+    /// Reads only the audit records of some programs, processes, units or containers. Texts in other formats, which do not name
+    /// programs, are errors.
     #[must_use]
-    pub fn of_program(mut self, program: &str) -> RecordingReader {
-        self.detector.select(program);
-        self.program = Some(program.to_owned());
+    pub fn selecting(mut self, selection: Selection) -> RecordingReader {
+        self.detector.select(selection.clone());
+        self.selection = selection;
         self
     }
 
@@ -120,7 +121,7 @@ impl RecordingReader {
         }
         let (recording, messages) = match format {
             DetectedFormat::Audit(log) => log.finish(),
-            _ if self.program.is_some() => return Err(no_programs().into()),
+            _ if !self.selection.is_empty() => return Err(no_programs().into()),
             DetectedFormat::Json(text) => {
                 let mut reader = Reader::new(&text, KeyMatching::Exact);
                 let recording = json::read(&text, &mut reader, unknown, self.options.partial);
@@ -129,9 +130,9 @@ impl RecordingReader {
             DetectedFormat::Strace(log) => log.finish(),
             DetectedFormat::Counts(table) => of_table(*table, self.options.arch, unknown),
         };
-        match &self.program {
-            Some(program) if recording.is_empty() && !messages.failed() => {
-                Err(not_in_log(program).into())
+        match self.selection.is_empty() {
+            false if recording.is_empty() && !messages.failed() => {
+                Err(not_in_log(&self.selection).into())
             }
             _ => checked(recording, messages),
         }
@@ -143,10 +144,11 @@ fn no_programs() -> Diagnostic {
         .help("give an audit log, or all syscalls of this recording")
 }
 
-fn not_in_log(program: &str) -> Diagnostic {
-    let program = shorten(program);
-    Diagnostic::error(None, format!("no record of the program \"{program}\" in this log"))
-        .help("give the name in `comm`, or the path in `exe`")
+fn not_in_log(selection: &Selection) -> Diagnostic {
+    let selected = shorten(&selection.to_string());
+    Diagnostic::error(None, format!("no record of {selected} in this log")).help(
+        "give the name in `comm`, the path in `exe`, or pid:N; only entries of the journal in JSON name units and containers",
+    )
 }
 
 /// A recording from a table of counts, all of one architecture.

@@ -12,10 +12,8 @@ mod text;
 pub use callgate_codegen::query::{ArgPart, Clause, ValueCondition, ValueSet, argument_names};
 pub use explanation::{ArchExplanation, Explanation, Group, Outcome};
 pub use permission::Permission;
-pub use read::explain;
-#[cfg(feature = "sources")]
-pub(crate) use read::outcome;
+pub use read::{explain, outcome};
 pub use text::{
-    Listed, Mark, Order, Paint, Part, RulePlaces, TextOptions, always, lines, listed, names_of,
-    painted, parts, ranges, remark, unnamed,
+    Listed, Mark, Order, Paint, Part, RulePlaces, TextOptions, always, cases, lines, listed,
+    names_of, painted, parts, ranges, remark, unnamed,
 };

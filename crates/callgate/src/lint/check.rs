@@ -100,11 +100,15 @@ checks! {
     "or-conditions" OrConditions Warning "Several conditions on one argument are alternatives"
         "runc and crun make a rule of each condition if an entry has several for one argument, so one condition is enough."
     "missing-sibling" MissingSibling Warning "The profile names a syscall that the architecture does not have, and lacks its sibling"
-        "The C library uses the sibling on this architecture, so the program fails."
+        "The C library uses the sibling on this architecture. If the rule allows, the program fails; if it denies, the program can \
+         do it with the sibling."
     "errno-not-enosys" ErrnoNotEnosys Warning "A newer syscall fails with an error that prevents the fallback"
         "The C library falls back to the older, allowed syscall only if the newer one fails with ENOSYS."
     "needed-call" NeededCall Warning "A syscall that every program needs is denied"
         "The kernel or the C library makes it without the program asking for it."
+    "cannot-start" CannotStart Warning "No program, or no dynamically linked one, can start under the filter"
+        "The filter is in force before the program starts: the container runtime and the dynamic loader make syscalls \
+         that the program itself may not need."
     "sign-extension" SignExtension Warning "The filter distinguishes two forms of one negative number"
         "The kernel reads 32 bits, for example of a file descriptor. A negative number has all high bits 0 or all 1, \
          depending on the compiler."

@@ -24,6 +24,7 @@ const ALL: &[Group] = &[
     library::siblings,
     library::fallbacks,
     library::needed,
+    library::start,
     rules::capabilities,
     rules::reader,
     whole::cost,

@@ -184,6 +184,7 @@ pub struct Subject<'a> {
     pub(super) statements: Option<&'a Statements>,
     pub(super) warnings: &'a [Diagnostic],
     pub(super) warnings_of_files: &'a [(String, Diagnostic)],
+    pub(super) is_of_container: bool,
 }
 
 impl<'a> Subject<'a> {
@@ -195,6 +196,7 @@ impl<'a> Subject<'a> {
             statements: None,
             warnings: &[],
             warnings_of_files: &[],
+            is_of_container: false,
         }
     }
 
@@ -207,7 +209,19 @@ impl<'a> Subject<'a> {
     /// A profile. Findings have positions if it was read with `statements`.
     pub fn profile(profile: &'a Profile) -> Subject<'a> {
         let statements = profile.statements.as_ref();
-        Subject { statements, warnings: &profile.warnings, ..Subject::new(profile) }
+        let is_of_container = profile.dialect.is_some();
+        Subject {
+            statements,
+            warnings: &profile.warnings,
+            is_of_container,
+            ..Subject::new(profile)
+        }
+    }
+
+    /// The same filter, which a container runtime installs before it executes a command, or not.
+    #[must_use]
+    pub fn of_container(self, is_of_container: bool) -> Subject<'a> {
+        Subject { is_of_container, ..self }
     }
 
     /// The same filter, with what its text states.

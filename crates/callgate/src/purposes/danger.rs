@@ -51,7 +51,7 @@ pub struct DangerousValue {
 
 impl Danger {
     /// Whether a filter permits the syscall with dangerous arguments. `func` is what the filter does with the syscall.
-    pub(crate) fn is_permitted(&self, store: &Store, func: Func, arch: Arch) -> bool {
+    pub fn is_permitted(&self, store: &Store, func: Func, arch: Arch) -> bool {
         if self.values.is_empty() {
             return store.verdicts(func).into_iter().any(Verdict::permits);
         }

@@ -250,6 +250,7 @@ impl SourceFilter {
             Content::Program(program, endian) => Subject::program(program, *endian),
         }
         .with_warnings(&self.warnings)
+        .of_container(self.kinds.container)
     }
 
     /// The byte order of its machines.

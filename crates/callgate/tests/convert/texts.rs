@@ -34,7 +34,7 @@ fn a_profile_has_one_entry_per_condition_with_a_comment() {
       ]
     },
     {
-      "comment": "prot & PROT_EXEC == 0",
+      "comment": "PROT_EXEC is not set",
       "names": ["mmap"],
       "action": "SCMP_ACT_ALLOW",
       "args": [

@@ -54,6 +54,19 @@ fn other_architectures_are_checked() {
     assert_eq!(of_program(&all, &native, Check::ArchNotChecked), []);
     assert_eq!(of_program(&all, &native, Check::AllowsAll).len(), 1);
     assert_eq!(of_program(&checked, &native, Check::AllowsAll), []);
+    // Numbers without a name count, except those of x32.
+    let denies = |numbers: &[u32]| {
+        let mut insns = vec![Insn::new(Op::LdWordAbs, 0)];
+        for nr in numbers {
+            insns.push(Insn::branch(Op::JeqK, *nr, 0, 1));
+            insns.push(Insn::new(Op::RetK, Verdict::KILL_PROCESS.0));
+        }
+        insns.push(Insn::new(Op::RetK, Verdict::ALLOW.0));
+        LongProgram::from(Program::new(insns).unwrap())
+    };
+    assert_eq!(of_program(&denies(&[500, 600]), &native, Check::AllowsAll), []);
+    assert_eq!(of_program(&denies(&[0x3fff_ffff]), &native, Check::AllowsAll), []);
+    assert_eq!(of_program(&denies(&[0x4000_0001]), &native, Check::AllowsAll).len(), 1);
 }
 
 #[test]

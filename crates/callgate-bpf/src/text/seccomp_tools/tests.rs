@@ -32,6 +32,39 @@ fn questions_are_branches() {
     );
 }
 
+/// What `lib/seccomp-tools/asm/sasm.y` has beyond its documentation.
+#[test]
+fn the_whole_grammar_is_read() {
+    same(
+        "A = args_h[1]
+         if (a == (0x5)) jump ok
+         if (!(!(A & 1))) goto no else jmp ok
+         A = args_h[2] >> 32
+         A = args[0]
+         A &= read
+         A = execve
+         X = write
+         A == aarch64.openat ? ok : no
+         ok: return TRACE(3)
+         no: RETURN KILL",
+        "ld args[1].high\njeq #5, ok\njset #1, no, ok\nld args[2].low\nld args[0].low\nand #0\nld #59\nldx #1
+         jeq #56, ok, no\nok: ret TRACE(3)\nno: ret KILL_THREAD",
+    );
+    same(
+        "a = arch\na != arch_riscv64 ? 0 : 1\nreturn A\nreturn KILL",
+        "ld arch\njne #0xc00000f3, 0, 1\nret a\nret #0",
+    );
+    same("A += 1\nreturn A", "add #1\nret a");
+    for (text, message) in [
+        ("A = 1\nif (!A & 1) goto 0\nreturn A", "expected `(`"),
+        ("A = 1\nif ((A & 1) goto 0\nreturn A", "expected `)`"),
+        ("A = args_h[6]\nreturn A", "the index of an argument"),
+        ("A = riscv64.mmap2\nreturn A", "not a constant"),
+    ] {
+        assert!(read(text).unwrap_err().contains(message), "{text}: {:?}", read(text));
+    }
+}
+
 #[test]
 fn conditions_may_span_lines_and_be_negated() {
     same(

@@ -183,7 +183,7 @@ fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
     match Source::parse(source)?.read_any(&args.subject)? {
         AnyFilter::Syscalls(filter) => {
             let call = call.as_deref().unwrap_or(DEFAULT_CALL);
-            let (_, hot) = called(call, call_arg, *token, reading, &filter.arches)?;
+            let hot = called(call, call_arg, *token, reading, &filter.arches)?.data;
             let program = filter.kernel_program(compiling)?;
             Ok(workloads::of_syscalls(filter.name.clone(), program.into(), filter.endian(), hot))
         }

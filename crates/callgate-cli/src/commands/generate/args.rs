@@ -14,6 +14,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ValueEnum, ValueHint};
 
 use crate::options::{ArchParser, Format, SourceOptions, Switch};
+use crate::selection::SelectionOptions;
 use callgate_formats::oci::is_resource_name;
 use callgate_formats::systemd;
 
@@ -197,9 +198,8 @@ pub(crate) struct GenerateArgs {
     #[arg(long)]
     pub(super) strict: bool,
 
-    /// Of audit logs, take only the records of this program: its name, its path, or the last part of it
-    #[arg(long, value_name = "NAME", conflicts_with = "update")]
-    pub(super) program: Option<String>,
+    #[command(flatten)]
+    pub(super) selection: SelectionOptions,
 
     /// Accept recordings from which syscalls are missing: lost, not recorded, or truncated. The profile denies
     /// missing syscalls

@@ -394,7 +394,8 @@ fn findings(
                 && finding.syscalls.iter().all(|name| other.syscalls.contains(name))
         };
         // Which syscalls are allowed is what the recording says.
-        let is_recorded = matches!(finding.check, Check::SameEffect | Check::NeededCall);
+        let is_recorded =
+            matches!(finding.check, Check::SameEffect | Check::NeededCall | Check::CannotStart);
         finding.check.level() >= Level::Warning
             && !is_listed
             && !is_recorded

@@ -29,8 +29,8 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
     }
     let arch = args.arch.first().copied();
     let options = RecordingOptions { arch, strict: args.strict, partial: args.partial };
-    let program = args.program.as_deref();
-    let named = recordings::read_of_program(&args.recordings, program, options)?;
+    let selection = args.selection.selection();
+    let named = recordings::read_selected(&args.recordings, &selection, options)?;
     let recordings: Vec<Recording> = named.iter().map(|named| named.recording.clone()).collect();
     let failed = |error: GenerateError| {
         if let Some(error) = error.merge_error() {

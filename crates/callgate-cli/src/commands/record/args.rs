@@ -14,6 +14,7 @@ use super::merge::MergeArgs;
 use super::pods::{LOGS, PodPattern};
 use super::time::parse_time;
 use crate::options::{ArchParser, Format, parse_u32};
+use crate::selection::SelectionOptions;
 
 /// What a recording says about a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,6 +212,9 @@ pub(crate) struct RecordArgs {
     /// Read the complete entries of a truncated recording; later syscalls are missing
     #[arg(long, requires = "from", conflicts_with = "command")]
     pub(super) partial: bool,
+
+    #[command(flatten)]
+    pub(super) selection: SelectionOptions,
 
     /// Add a label to the run, such as the node or the image; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = label)]

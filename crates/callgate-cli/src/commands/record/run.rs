@@ -26,6 +26,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     if !args.from.is_empty() {
         return read(args);
     }
+    args.selection.only_of_logs()?;
     if args.oci_hook {
         return oci_hook::run(args);
     }
@@ -83,7 +84,8 @@ fn report(
 pub(super) fn read(args: &RecordArgs) -> Result<u8> {
     let RecordArgs { arch, strict, partial, .. } = *args;
     let reading = RecordingOptions { arch, strict, partial };
-    let mut named = recordings::read_all(&args.from, reading)?;
+    let selection = args.selection.selection();
+    let mut named = recordings::read_selected(&args.from, &selection, reading)?;
     for NamedRecording { name, recording } in &mut named {
         let added = label::add(recording, &args.label);
         added.map_err(|error| Failure::of(&*name, vec![error]))?;

@@ -36,12 +36,13 @@ pub(crate) struct SimulateArgs {
     #[arg(value_hint = ValueHint::FilePath)]
     pub(super) source: OsString,
 
-    /// The syscall: its name, or its number as the filter sees it
+    /// The syscall: its name, its number as the filter sees it, or a call such as
+    /// 'socket(AF_INET, SOCK_STREAM, 0)'
     #[arg(value_name = "SYSCALL", conflicts_with_all = ["packet", "packets"])]
     pub(super) call: Option<String>,
 
     /// At most six arguments: decimal, hexadecimal (0x), octal (0o), binary (0b) or negative numbers,
-    /// or constants such as AF_ALG and O_RDWR|O_CLOEXEC [default: 0]
+    /// constants such as AF_ALG and O_RDWR|O_CLOEXEC, or _ for any value [default: 0]
     #[arg(value_name = "ARG", allow_negative_numbers = true)]
     pub(super) args: Vec<String>,
 

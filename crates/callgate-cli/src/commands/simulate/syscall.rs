@@ -13,10 +13,13 @@ use callgate_vm::{EngineKind, Reference, SeccompEngine, SelectedEngine};
 use super::args::{EvaluatedForm, SimulateArgs};
 use super::engine::EngineReport;
 use super::trace::{trace_json, trace_text};
-use crate::called::called;
+use crate::any_values::{Depending, depending};
+use crate::called::{Called, called};
 use crate::options::{CompileOptions, Format};
+use crate::output::wrap;
 use crate::report::{self, Failure, Result};
 use crate::source::{Compile, FilterContent, SourceFilter};
+use callgate_requests::explanation::outcome_json;
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
 
@@ -24,6 +27,8 @@ use callgate_requests::syscall;
 struct SyscallResult<'a> {
     arch: Option<Arch>,
     data: &'a SeccompData,
+    /// The arguments that may have any value; the verdict is the same for all.
+    any: &'a [u8],
     verdict: Verdict,
     /// `None` for rules, which execute no instructions.
     ran: Option<Execution>,
@@ -42,9 +47,12 @@ struct Execution {
 
 /// The verdict as text or JSON.
 pub(super) fn answer(args: &SimulateArgs, filter: &SourceFilter, call: &str) -> Result<String> {
-    let (arch, mut data) =
-        called(call, &args.args, args.token, &args.subject.reading, &filter.arches)?;
-    data.instruction_pointer = args.ip.unwrap_or(0);
+    let mut called = called(call, &args.args, args.token, &args.subject.reading, &filter.arches)?;
+    called.data.instruction_pointer = args.ip.unwrap_or(called.data.instruction_pointer);
+    if let Some(depending) = depending(&called, |store| filter.diagram(store))? {
+        return Ok(depends(args, &called, &depending));
+    }
+    let Called { arch, data, any, .. } = called;
     let mut steps = Vec::new();
     let finding = match evaluated(args.by, filter, &args.subject.compiling)? {
         Evaluated::Policy(policy) => {
@@ -59,7 +67,13 @@ pub(super) fn answer(args: &SimulateArgs, filter: &SourceFilter, call: &str) -> 
                     "use --by plain, which runs a program that tests rule by rule",
                 );
             }
-            SyscallResult { arch, data: &data, verdict: policy.evaluate(&data), ran: None }
+            SyscallResult {
+                arch,
+                data: &data,
+                any: &any,
+                verdict: policy.evaluate(&data),
+                ran: None,
+            }
         }
         Evaluated::Program(program) => {
             let endian = filter.endian();
@@ -77,7 +91,7 @@ pub(super) fn answer(args: &SimulateArgs, filter: &SourceFilter, call: &str) -> 
                     && is_constant_allow(&program, data.arch, data.nr),
                 engine,
             };
-            SyscallResult { arch, data: &data, verdict: run.verdict, ran: Some(ran) }
+            SyscallResult { arch, data: &data, any: &any, verdict: run.verdict, ran: Some(ran) }
         }
     };
     Ok(match args.format {
@@ -95,6 +109,25 @@ pub(super) fn answer(args: &SimulateArgs, filter: &SourceFilter, call: &str) -> 
             text
         }
     })
+}
+
+/// The verdicts of a syscall of which some arguments may have any value, as text or JSON.
+fn depends(args: &SimulateArgs, call: &Called, depending: &Depending) -> String {
+    match args.format {
+        Format::Text => {
+            let mut text = String::new();
+            depending.text(call).iter().for_each(|line| wrap(&mut text, line, 0, 2));
+            text
+        }
+        Format::Json => {
+            let mut fields = syscall::fields(call.arch, &call.data);
+            fields.extend([
+                ("any", Json::array(call.any.iter().map(|index| u32::from(*index)))),
+                ("outcome", outcome_json(&depending.outcome)),
+            ]);
+            format!("{}\n", Json::Object(fields))
+        }
+    }
 }
 
 /// Prepares an engine. Only the interpreter runs programs that are too long for the kernel.
@@ -149,7 +182,8 @@ fn evaluated<'a>(
 impl SyscallResult<'_> {
     fn line(&self) -> String {
         let arch = syscall::arch_name(self.arch, self.data.arch);
-        let mut text = format!("{arch} {}: {}", syscall::show(self.arch, self.data), self.verdict);
+        let call = syscall::show_any(self.arch, self.data, self.any);
+        let mut text = format!("{arch} {call}: {}", self.verdict);
         let _ = match &self.ran {
             Some(Execution { executed, len, .. }) => {
                 write!(text, ", {executed} of {len} instructions executed")

@@ -7,6 +7,7 @@ use clap::ValueHint;
 
 use crate::options::{DenialFormat, SourceOptions};
 use crate::report::Failure;
+use crate::selection::SelectionOptions;
 
 /// Show which rule of a filter decides about a syscall
 #[derive(Debug, clap::Args)]
@@ -50,6 +51,7 @@ verdict of highest precedence; each filter is shown, the one that decides first.
 Examples:
   callgate why profile.json ptrace
   callgate why profile.json clone CLONE_NEWUSER
+  callgate why profile.json sendto _ _ _ _ 0
   callgate why docker.json --caps docker,SYS_PTRACE ptrace
   callgate why profile.json --patch ptrace.patch ptrace
   callgate why nginx.service --arch x86_64 mount
@@ -74,13 +76,16 @@ pub(crate) struct WhyArgs {
     #[arg(value_name = "SYSCALL", conflicts_with = "from")]
     pub(super) call: Option<String>,
 
-    /// At most six arguments: numbers, or constants such as O_RDWR|O_CLOEXEC [default: 0]
+    /// At most six arguments: numbers, constants such as O_RDWR|O_CLOEXEC, or _ for any value [default: 0]
     #[arg(value_name = "ARG", allow_negative_numbers = true)]
     pub(super) args: Vec<String>,
 
     /// A log with denials, or - for standard input
     #[arg(long, value_name = "LOG", value_hint = ValueHint::FilePath)]
     pub(super) from: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) selection: SelectionOptions,
 
     /// The format of the report; prometheus and otlp only with --from
     #[arg(long, value_name = "FORMAT", default_value = "text")]

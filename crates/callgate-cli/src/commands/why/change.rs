@@ -10,6 +10,8 @@ use callgate_formats::change::{
     Allowed, Candidate, Candidates, SideEffect, Unverified, Verified, apply, candidates,
     unified_diff, verify,
 };
+use callgate_formats::libseccomp_versions::LibseccompVersion;
+use callgate_formats::statements::Inactivity;
 
 use super::answer::Answer;
 use super::fallback::on_purpose;
@@ -63,7 +65,25 @@ pub(super) fn advise(
     };
     let wanted = Allowed::with_args(arch, name, args);
     let on_purpose = on_purpose(Some(arch), &wanted.name, verdict);
+    if let Some(by_hand) = unknown_to_library(read, arch, data) {
+        return Advice { caps, on_purpose: None, change: Err(by_hand) };
+    }
     Advice { caps, on_purpose, change: change(read, &wanted, data, options) }
+}
+
+/// What to do if the profile allows a syscall whose name the runtime's libseccomp does not know.
+fn unknown_to_library(read: &Read, arch: Arch, data: &SeccompData) -> Option<String> {
+    let answer = Answer::new(&read.stack, Some(arch), *data);
+    let Reason::Text(why) = &answer.filters.first()?.reason else { return None };
+    let unknown = why
+        .inactive
+        .iter()
+        .find(|rule| rule.verdict.permits() && matches!(rule.reason, Inactivity::UnknownTo(..)))?;
+    let first = LibseccompVersion::since(&unknown.name, arch)?;
+    Some(format!(
+        "the profile allows it already; update the runtime's libseccomp: {first} and later know {}",
+        printable(&unknown.name)
+    ))
 }
 
 /// The smallest change that allows a syscall, or else what to do by hand.

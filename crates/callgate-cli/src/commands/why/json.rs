@@ -13,11 +13,6 @@ use callgate_requests::json::Json;
 use callgate_requests::syscall;
 
 /// The syscall, the verdict, and each filter with its reason, the one that decides first.
-pub(super) fn answer(answer: &Answer<'_>, advice: Option<&Advice>) -> Json {
-    Json::Object(answer_fields(answer, advice))
-}
-
-/// The fields of [`answer`].
 pub(super) fn answer_fields(
     answer: &Answer<'_>,
     advice: Option<&Advice>,

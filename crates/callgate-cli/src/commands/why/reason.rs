@@ -1,6 +1,7 @@
 //! The reason for the verdict of one filter.
 
 use callgate::{Arch, Endian, SeccompData, Verdict, compile, explain};
+use callgate_codegen::query::Clause;
 use callgate_core::policy::{Policy, Rule, Section};
 use callgate_core::{LongProgram, SyscallSet, diagram};
 use callgate_formats::statements::{Statement, Statements};
@@ -81,10 +82,35 @@ pub(super) fn condition(rule: &Statement, arch: Arch, name: Option<&str>) -> Opt
     let has = |group: &&explain::Group| group.syscalls.iter().any(|(nr, _)| *nr == rule.nr);
     match own.groups.iter().find(has).map(|group| &group.outcome) {
         Some(explain::Outcome::Depends { clauses, otherwise: Verdict::KILL_PROCESS }) => {
-            let texts = clauses.iter().map(|clause| clause.describe_on(arch, name));
-            Some(texts.collect::<Vec<_>>().join(", or "))
+            // The first clause that applies decides. Exceptions come first, or the order is not that of a sentence.
+            let first = clauses.iter().position(|clause| clause.verdict == Verdict::ALLOW);
+            let (except, met) = clauses.split_at(first.unwrap_or(clauses.len()));
+            if met.iter().any(|clause| clause.verdict != Verdict::ALLOW) {
+                return Some("its conditions hold".to_owned());
+            }
+            let any = |clauses: &[Clause]| {
+                let texts = clauses.iter().map(|clause| clause.describe_on(arch, name));
+                texts.collect::<Vec<_>>().join(", or ")
+            };
+            match (except, met) {
+                ([], met) => Some(any(met)),
+                (except, [only]) => {
+                    Some(format!("{}, but not ({})", only.describe_on(arch, name), any(except)))
+                }
+                (except, met) => Some(format!("({}), but not ({})", any(met), any(except))),
+            }
         }
         Some(explain::Outcome::Depends { clauses, .. }) => {
+            if clauses.iter().any(|clause| clause.verdict == Verdict::ALLOW) {
+                return Some("its conditions hold".to_owned());
+            }
+            let only = match clauses.as_slice() {
+                [only] => only.otherwise_on(arch, name),
+                _ => None,
+            };
+            if only.is_some() {
+                return only;
+            }
             let texts = clauses.iter().map(|clause| clause.describe_on(arch, name));
             Some(format!("not ({})", texts.collect::<Vec<_>>().join(", or ")))
         }

@@ -12,13 +12,15 @@ use super::patch::write_patch;
 use super::read::Read;
 use super::which::{self, Word, without_key};
 use super::{json, log, text};
-use callgate::SeccompData;
 
-use crate::called::{called, given_count};
+use crate::any_values::depending;
+use crate::called::{called, is_call};
 use crate::options::Format;
 use crate::output;
 use crate::report::{Failure, Result, muted};
-use crate::source::{Place, Source, SourceFilter};
+use crate::source::{Combine, Place, Source, SourceFilter};
+use callgate_requests::explanation::outcome_json;
+use callgate_requests::json::Json;
 
 pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
     let reading = args.reading.with_statements();
@@ -32,9 +34,13 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
         Question::Log(Some(source), log) => {
             return log::run(args, Source::parse(source)?.load()?, &log, &reading);
         }
-        Question::Alone(word) => return which::run(args, word, &reading),
+        Question::Alone(word) => {
+            args.selection.only_of_logs()?;
+            return which::run(args, word, &reading);
+        }
         Question::Call(source, call) => (Source::parse(source)?.load()?, call),
     };
+    args.selection.only_of_logs()?;
     let read = Read::new(source, &reading)?;
     let stack = &read.stack;
     stack.filters.iter().try_for_each(SourceFilter::check_values)?;
@@ -42,10 +48,14 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
         Failure::new("only the denials of a log can be metrics")
             .help("give --from LOG, or use --format text or json")
     })?;
-    let (arch, data) = called(call, &args.args, None, &reading, &stack.arches())?;
+    let called = called(call, &args.args, None, &reading, &stack.arches())?;
+    let depending = depending(&called, |store| stack.diagram(store))?;
+    // Where the verdict depends on what is not given, the reasons are those of a call that is denied.
+    let data = depending.as_ref().map_or(called.data, |depending| depending.example);
+    let arch = called.arch;
     let answer = Answer::new(stack, arch, data);
     let advice = (!answer.verdict.permits())
-        .then(|| advise(&read, arch, &data, given(&data, given_count(call, &args.args)), &reading));
+        .then(|| advise(&read, arch, &data, called.given.clone(), &reading));
     if let Some(path) = &args.patch {
         let change = advice.as_ref().and_then(|advice| advice.change.as_ref().ok());
         write_patch(path, change.map(|change| change.patch.as_str()))?;
@@ -55,9 +65,28 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
             let advice = advice.as_ref().map(text::advice);
             let executed =
                 text::executed(&answer, answer.verdict.permits() && read.blocks_nothing());
-            text::answer(&answer) + &executed + &advice.unwrap_or_default()
+            let mut text = String::new();
+            for line in depending.iter().flat_map(|depending| depending.text(&called)) {
+                output::wrap(&mut text, &line, 0, 2);
+            }
+            if depending.is_some() {
+                text.push_str("for example:\n");
+            }
+            // The example has values.
+            let any = if depending.is_some() { &[] } else { called.any.as_slice() };
+            text + &text::answer(&answer, any) + &executed + &advice.unwrap_or_default()
         }
-        Format::Json => format!("{}\n", json::answer(&answer, advice.as_ref())),
+        Format::Json => {
+            let mut fields = json::answer_fields(&answer, advice.as_ref());
+            if !called.any.is_empty() {
+                let outcome = depending.as_ref().map(|depending| outcome_json(&depending.outcome));
+                fields.extend([
+                    ("any", Json::array(called.any.iter().map(|index| u32::from(*index)))),
+                    ("outcome", outcome.into()),
+                ]);
+            }
+            format!("{}\n", Json::Object(fields))
+        }
     })?;
     Ok(0)
 }
@@ -118,14 +147,5 @@ fn is_filter(source: &OsString, args: &WhyArgs) -> bool {
 
 /// Whether words are a line of a log and not a syscall, which may have its arguments in parentheses.
 fn is_line(words: &str) -> bool {
-    let is_call = words.ends_with(')') && !words.contains(") = ") && {
-        let name = words.split('(').next().unwrap_or_default();
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    };
-    (words.contains([' ', '=']) || words.starts_with('{')) && !is_call
-}
-
-/// The arguments of a syscall that are given on the command line.
-fn given(data: &SeccompData, count: usize) -> Vec<(u8, u64)> {
-    (0..).zip(data.args).take(count).collect()
+    (words.contains([' ', '=']) || words.starts_with('{')) && !is_call(words)
 }

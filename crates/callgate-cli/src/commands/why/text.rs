@@ -26,10 +26,10 @@ const MAX_CONDITIONS: usize = 4;
 /// The most rules of a kind that are listed.
 const MAX_RULES: usize = 20;
 
-/// The verdict and its reason, and those of the other filters.
-pub(super) fn answer(answer: &Answer<'_>) -> String {
+/// The verdict and its reason, and those of the other filters. It is the same for all values of the arguments `any`.
+pub(super) fn answer(answer: &Answer<'_>, any: &[u8]) -> String {
     let arch = syscall::arch_name(answer.arch, answer.data.arch);
-    let call = syscall::show(answer.arch, &answer.data);
+    let call = syscall::show_any(answer.arch, &answer.data, any);
     let mut text = format!("{arch} {call}: {}\n", colored(answer.verdict));
     let Some((first, others)) = answer.filters.split_first() else { return text };
     if !others.is_empty() {

@@ -28,6 +28,8 @@ impl SourceOptions {
             ("--kernel", kernel),
             ("--caps", self.caps.map(|caps| caps.to_string())),
             ("--enosys-above", self.enosys_above.as_ref().map(|value| enosys(value).to_owned())),
+            ("--libseccomp", self.libseccomp.map(|version| version.to_string())),
+            ("--runc", self.runc.map(|version| version.to_string())),
             ("--systemd", self.systemd.map(|version| version.to_string())),
             (
                 "--minijail-semantics",
@@ -44,6 +46,7 @@ impl SourceOptions {
         let roots = self.include_root.iter();
         arguments.extend(roots.flat_map(|root| ["--include-root".to_owned(), root.value()]));
         arguments.extend(self.macros.all().iter().flat_map(definition::arguments));
+        arguments.extend(self.crun.then(|| "--crun".to_owned()));
         arguments.extend(self.strict.then(|| "--strict".to_owned()));
         arguments
     }

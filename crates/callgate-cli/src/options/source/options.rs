@@ -7,6 +7,8 @@ use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_formats::CapSet;
 use callgate_formats::languages::{LanguageId, ReadingOption};
+use callgate_formats::libseccomp_versions::{LibseccompVersion, RuncVersion};
+use callgate_formats::oci::EnosysAbove;
 use callgate_formats::systemd::SystemdVersion;
 use callgate_requests::Value;
 use clap::ValueHint;
@@ -39,11 +41,34 @@ pub(crate) struct SourceOptions {
     #[arg(long, value_name = "CAPS", help_heading = "Reading")]
     pub(super) caps: Option<CapSet>,
 
+    /// The value of a variable of a Kafel policy ($NAME); may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Reading")]
+    pub(super) set: Vec<Setting>,
+
+    /// The version of systemd for unit files and directives, 252 to 258 [default: 258, or that of this machine for a
+    /// unit that is given by its name]
+    #[arg(long, value_name = "VERSION", help_heading = "Reading")]
+    pub(super) systemd: Option<SystemdVersion>,
+
     /// Whether syscalls newer than all that a profile names fail with ENOSYS: on (runc 1.1.15, 1.2 and
     /// later), runc-1.1 (1.1.3 to 1.1.14: only on architectures that the profile lists) or off (crun)
     /// [default: on for the dialects docker and runc, otherwise off]
     #[arg(long, value_name = "HOW", help_heading = "Reading")]
     pub(super) enosys_above: Option<EnosysArg>,
+
+    /// The version of libseccomp with which the runtime of a container reads the names of syscalls, 2.3.0 to 2.6.1: rules
+    /// for names that it does not know have no effect [default: one that knows all]
+    #[arg(long, value_name = "VERSION", help_heading = "Reading")]
+    pub(super) libseccomp: Option<LibseccompVersion>,
+
+    /// The version of runc that reads a profile, 1.1.0 to 1.5: its rule for new syscalls (--enosys-above), and the
+    /// libseccomp of its official binaries (--libseccomp)
+    #[arg(long, value_name = "VERSION", conflicts_with = "crun", help_heading = "Reading")]
+    pub(super) runc: Option<RuncVersion>,
+
+    /// Read a profile as crun does, without a rule for new syscalls
+    #[arg(long, help_heading = "Reading")]
+    pub(super) crun: bool,
 
     /// The file of the base profile that a SeccompProfile resource names, or with NAME= of the base profile
     /// NAME; may be repeated [default: NAME.yaml, NAME.yml or NAME.json beside the resource]
@@ -55,6 +80,11 @@ pub(crate) struct SourceOptions {
         help_heading = "Reading"
     )]
     pub(super) base: Vec<BaseFile>,
+
+    /// Refuse what could be read in two ways: unknown names of syscalls, invisible characters, and files outside of the
+    /// tree of the source (its repository, or else its directory). For gates; see docs/review.md
+    #[arg(long, help_heading = "Reading")]
+    pub(crate) strict: bool,
 
     /// The directory below which files are that a source includes by an absolute path, as /etc and /usr are in it; may be
     /// repeated [default: /]
@@ -71,20 +101,6 @@ pub(crate) struct SourceOptions {
     /// (compile_seccomp_policy.py) [default: python, with warnings where they differ]
     #[arg(long, value_name = "COMPILER", help_heading = "Reading")]
     pub(super) minijail_semantics: Option<SemanticsArg>,
-
-    /// The value of a variable of a Kafel policy ($NAME); may be repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Reading")]
-    pub(super) set: Vec<Setting>,
-
-    /// The version of systemd for unit files and directives, 252 to 258 [default: 258, or that of this machine for a
-    /// unit that is given by its name]
-    #[arg(long, value_name = "VERSION", help_heading = "Reading")]
-    pub(super) systemd: Option<SystemdVersion>,
-
-    /// Refuse what could be read in two ways: unknown names of syscalls, invisible characters, and files outside of the
-    /// tree of the source (its repository, or else its directory). For gates; see docs/review.md
-    #[arg(long, help_heading = "Reading")]
-    pub(crate) strict: bool,
 
     /// The byte order of a program [default: that of --arch, otherwise of this machine]
     #[arg(long, value_name = "ORDER", help_heading = "Reading")]
@@ -162,7 +178,20 @@ impl SourceOptions {
     /// Like `self`, for a runtime that does not let new syscalls fail with ENOSYS; `None` if --enosys-above is given.
     pub(crate) fn on_older_runtime(&self) -> Option<SourceOptions> {
         let off = || SourceOptions { enosys_above: Some(EnosysArg::Off), ..self.clone() };
-        self.enosys_above.is_none().then(off)
+        let is_given = self.enosys_above.is_some() || self.runc.is_some() || self.crun;
+        (!is_given).then(off)
+    }
+
+    /// What syscalls get that are newer than all that a profile names, if an option says it.
+    pub(super) fn enosys(&self) -> Option<EnosysAbove> {
+        let of_crun = self.crun.then_some(EnosysAbove::Off);
+        let given = self.enosys_above.map(EnosysAbove::from);
+        given.or(self.runc.map(RuncVersion::enosys_above)).or(of_crun)
+    }
+
+    /// The version of libseccomp, if an option says it.
+    pub(crate) fn given_libseccomp(&self) -> Option<LibseccompVersion> {
+        self.libseccomp.or(self.runc.map(RuncVersion::libseccomp))
     }
 
     /// The machine for which sources are read.
@@ -208,7 +237,12 @@ impl SourceOptions {
         for option in language.language().options {
             match option {
                 ReadingOption::Kernel => options.kernel = None,
-                ReadingOption::EnosysAbove => options.enosys_above = None,
+                ReadingOption::EnosysAbove => {
+                    options.enosys_above = None;
+                    options.libseccomp = None;
+                    options.runc = None;
+                    options.crun = false;
+                }
                 ReadingOption::Systemd => options.systemd = None,
                 ReadingOption::MinijailSemantics => options.minijail_semantics = None,
                 ReadingOption::Caps | ReadingOption::Variables | ReadingOption::Definitions => {}

@@ -19,9 +19,9 @@ impl SourceOptions {
             kernel: self.given_kernel(),
             caps: self.caps,
             enosys_above: self
-                .enosys_above
-                .map(oci::EnosysAbove::from)
+                .enosys()
                 .or(self.without_runtime_rules.then_some(oci::EnosysAbove::Off)),
+            libseccomp: self.given_libseccomp(),
             systemd: self.systemd,
             minijail_semantics: self.minijail_semantics.map(Semantics::from),
             strict: self.strict,
@@ -42,7 +42,7 @@ impl SourceOptions {
     pub(crate) fn to_convert(&self, target: LanguageId) -> Result<ConvertOptions> {
         let mut options = ConvertOptions::new(target);
         options.kernel = self.kernel()?;
-        options.enosys_above = self.enosys_above.map(oci::EnosysAbove::from);
+        options.enosys_above = self.enosys();
         options.systemd = self.systemd.unwrap_or(SystemdVersion::LATEST);
         Ok(options)
     }

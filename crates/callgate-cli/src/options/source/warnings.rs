@@ -19,14 +19,17 @@ impl SourceOptions {
                 options.given_kernel().is_some() && !has_kernel,
                 options.caps.is_some(),
                 options.enosys_above.is_some(),
+                options.libseccomp.is_some(),
+                options.runc.is_some(),
+                options.crun,
             ]
         };
         let (suffix, own) = match &self.own {
             Some((suffix, own)) => (*suffix, given(own)),
-            None => ("", [false; 3]),
+            None => ("", [false; 6]),
         };
-        let options =
-            ["--kernel", "--caps", "--enosys-above"].into_iter().zip(given(self)).zip(own);
+        let names = ["--kernel", "--caps", "--enosys-above", "--libseccomp", "--runc", "--crun"];
+        let options = names.into_iter().zip(given(self)).zip(own);
         let given = options.filter(|((_, given), _)| *given);
         let warning = |((option, _), is_own): ((&str, bool), bool)| {
             let suffix = if is_own { suffix } else { "" };
@@ -48,6 +51,9 @@ impl SourceOptions {
             ("--kernel", self.given_kernel().is_some() && !self.is_for_kernel),
             ("--caps", self.caps.is_some()),
             ("--enosys-above", self.enosys_above.is_some()),
+            ("--libseccomp", self.libseccomp.is_some()),
+            ("--runc", self.runc.is_some()),
+            ("--crun", self.crun),
         ];
         for (option, _) in of_profiles.into_iter().filter(|(_, given)| *given && !profile) {
             report::warn(

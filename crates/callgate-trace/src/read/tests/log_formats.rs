@@ -1,6 +1,7 @@
 //! Logs of strace from a terminal, and audit records from each place where they are logged.
 
 use super::*;
+use crate::{Selected, Selection};
 
 /// Lines of `strace -f` on a terminal: a 64-bit shell starts a 32-bit program, which forks; the child also uses x32.
 #[test]
@@ -218,7 +219,8 @@ fn only_the_records_of_a_program_are_read() {
     let log = format!("{LOGGED}{}", other.replace("\"other\"", "\"a-rather-long-n\""));
     let options = ReadOptions { arch: Arch::X86_64, strict: true, partial: false };
     let names = |program: &str, log: &str| {
-        let mut reader = RecordingReader::new(&options).of_program(program);
+        let mut reader = RecordingReader::new(&options)
+            .selecting(Selection::new(vec![Selected::parse(program).unwrap()]));
         reader.push(log.as_bytes()).unwrap();
         let recording =
             reader.finish().map_err(|errors| errors.first().unwrap().message.clone())?.recording;
@@ -230,6 +232,6 @@ fn only_the_records_of_a_program_are_read() {
     for program in ["a-rather-long-name", "/usr/bin/a-rather-long-name", "a-rather-long-n"] {
         assert_eq!(names(program, &log).unwrap(), ["mount"]);
     }
-    assert_eq!(names("nginx", &log).unwrap_err(), "no record of the program \"nginx\" in this log");
+    assert_eq!(names("nginx", &log).unwrap_err(), "no record of nginx in this log");
     assert_eq!(names("x", "close(3) = 0\n").unwrap_err(), "only audit records name their programs");
 }

@@ -10,6 +10,6 @@ mod write;
 
 pub use headline::{names_of, remark};
 pub use options::{Mark, Order, Paint, RulePlaces, TextOptions};
-pub use outcome::{always, lines, painted, unnamed};
+pub use outcome::{always, cases, lines, painted, unnamed};
 pub use parts::{Listed, Part, listed, parts};
 pub use table::ranges;

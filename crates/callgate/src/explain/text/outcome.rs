@@ -5,22 +5,42 @@ use crate::{Action, Arch, Verdict};
 
 use super::options::{Mark, Paint};
 
+/// The verdicts of an outcome that depends on arguments, in order, each with the text of its condition: `if cmd == TIOCSTI`,
+/// `for any family except AF_ALG and AF_VSOCK`. The last has none. Empty for other outcomes.
+///
+/// Arguments have the names that they have in this syscall.
+pub fn cases(
+    outcome: &Outcome,
+    arch: Arch,
+    syscall: Option<&str>,
+) -> Vec<(Verdict, Option<String>)> {
+    let Outcome::Depends { clauses, otherwise } = outcome else { return Vec::new() };
+    // What is allowed reads better than what is denied, if it is as short.
+    if let [denied] = clauses.as_slice() {
+        if otherwise.permits() && !denied.verdict.permits() {
+            if let Some(when) = denied.unless_on(arch, syscall) {
+                return vec![(*otherwise, Some(when)), (denied.verdict, None)];
+            }
+        }
+    }
+    let conditions =
+        clauses.iter().map(|clause| (clause.verdict, Some(clause.when_on(arch, syscall))));
+    conditions.chain([(*otherwise, None)]).collect()
+}
+
 /// The verdict, or the verdicts with their conditions; arguments have the names that they have in this syscall.
 pub fn lines(outcome: &Outcome, arch: Arch, syscall: Option<&str>, paint: Paint) -> Vec<String> {
     match outcome {
         Outcome::Always(verdict) => vec![painted(*verdict, paint)],
-        Outcome::Depends { clauses, otherwise } => {
-            let mut lines: Vec<String> = clauses
-                .iter()
-                .map(|clause| {
-                    let when = clause.describe_on(arch, syscall);
-                    format!("{} if {when}", painted(clause.verdict, paint))
-                })
-                .collect();
-            let last = format!("else {}", painted(*otherwise, paint));
-            match lines.as_mut_slice() {
-                [line] => *line += &format!(", {last}"),
-                _ => lines.push(last),
+        Outcome::Depends { .. } => {
+            let case = |(verdict, when): (Verdict, Option<String>)| match when {
+                Some(when) => format!("{} {when}", painted(verdict, paint)),
+                None => format!("else {}", painted(verdict, paint)),
+            };
+            let mut lines: Vec<String> =
+                cases(outcome, arch, syscall).into_iter().map(case).collect();
+            if let [first, last] = lines.as_slice() {
+                lines = vec![format!("{first}, {last}")];
             }
             lines
         }

@@ -1,7 +1,7 @@
 //! Syscalls that every program or the C library makes, although the program does not ask for them.
 
 use callgate_bpf::SyscallTable;
-use callgate_bpf::syscalls::known_name;
+use callgate_bpf::syscalls::{self, known_name};
 use callgate_core::diagram::Pred;
 use callgate_core::{Action, Arch};
 use callgate_formats::statements::Inactivity;
@@ -48,12 +48,7 @@ fn has_old_frames(arch: Arch) -> bool {
 
 pub(in crate::lint) fn needed(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     for arch in view.arches.iter().copied() {
-        // An ABI of which nothing is permitted is denied on purpose.
-        let mut is_used = false;
-        for (_, name) in arch.syscalls() {
-            is_used = is_used || view.named_where(arch, name, Does::Permit)? != Pred::NEVER;
-        }
-        if !is_used {
+        if !is_used(view, arch)? {
             continue;
         }
         for (name, effect, help) in NEEDED {
@@ -72,112 +67,166 @@ pub(in crate::lint) fn needed(view: &mut View<'_>, findings: &mut Findings) -> R
     Ok(())
 }
 
-/// Syscalls of which each architecture has some, for the same function of the C library.
-const SIBLINGS: &[&[&str]] = &[
-    &["fcntl", "fcntl64"],
-    &["lseek", "_llseek"],
+/// Syscalls that runc and crun make after they install the filter, and before they execute the command: unless
+/// `noNewPrivileges` is set, capabilities and IDs are set then. Without one of these, no version of either starts a
+/// container; `callgate_trace::generate` has all of them with their sources.
+const OF_RUNTIMES: [&str; 4] = ["capset", "chdir", "close", "prctl"];
+
+/// What runtimes with root privileges also call there; 386 and arm have the second one, too.
+const SETGROUPS: [&str; 2] = ["setgroups32", "setgroups"];
+
+/// What the dynamic loaders of glibc and musl cannot do without, as syscalls of which one is enough.
+const OF_LOADERS: [&[&str]; 6] = [
+    &["openat", "open"],
+    &["read", "pread64"],
     &["mmap", "mmap2"],
-    &["stat", "stat64", "newfstatat", "fstatat64"],
-    &["lstat", "lstat64", "newfstatat", "fstatat64"],
-    &["fstat", "fstat64"],
-    &["newfstatat", "fstatat64"],
-    &["statfs", "statfs64"],
-    &["fstatfs", "fstatfs64"],
-    &["truncate", "truncate64"],
-    &["ftruncate", "ftruncate64"],
-    &["sendfile", "sendfile64"],
-    &["fadvise64", "fadvise64_64", "arm_fadvise64_64"],
-    &["sync_file_range", "sync_file_range2", "arm_sync_file_range"],
-    &["select", "_newselect", "pselect6"],
-    &["poll", "ppoll"],
-    &["epoll_wait", "epoll_pwait"],
-    &["epoll_create", "epoll_create1"],
-    &["eventfd", "eventfd2"],
-    &["signalfd", "signalfd4"],
-    &["inotify_init", "inotify_init1"],
-    &["pipe", "pipe2"],
-    &["dup2", "dup3"],
-    &["open", "openat"],
-    &["access", "faccessat"],
-    &["mkdir", "mkdirat"],
-    &["mknod", "mknodat"],
-    &["rmdir", "unlinkat"],
-    &["unlink", "unlinkat"],
-    &["rename", "renameat", "renameat2"],
-    &["link", "linkat"],
-    &["symlink", "symlinkat"],
-    &["readlink", "readlinkat"],
-    &["chmod", "fchmodat"],
-    &["chown", "chown32", "fchownat"],
-    &["lchown", "lchown32", "fchownat"],
-    &["fchown", "fchown32"],
-    &["utime", "utimes", "futimesat", "utimensat"],
-    &["getdents", "getdents64"],
-    &["getrlimit", "ugetrlimit", "prlimit64"],
-    &["setrlimit", "prlimit64"],
-    &["getuid", "getuid32"],
-    &["geteuid", "geteuid32"],
-    &["getgid", "getgid32"],
-    &["getegid", "getegid32"],
-    &["setuid", "setuid32"],
-    &["setgid", "setgid32"],
-    &["setreuid", "setreuid32"],
-    &["setregid", "setregid32"],
-    &["setresuid", "setresuid32"],
-    &["setresgid", "setresgid32"],
-    &["getresuid", "getresuid32"],
-    &["getresgid", "getresgid32"],
-    &["getgroups", "getgroups32"],
-    &["setgroups", "setgroups32"],
-    &["setfsuid", "setfsuid32"],
-    &["setfsgid", "setfsgid32"],
-    &["waitpid", "wait4"],
-    &["send", "sendto"],
-    &["recv", "recvfrom"],
-    &["accept", "accept4"],
-    &["sigaction", "rt_sigaction"],
-    &["sigprocmask", "rt_sigprocmask"],
-    &["sigreturn", "rt_sigreturn"],
-    &["sigsuspend", "rt_sigsuspend"],
-    &["sigpending", "rt_sigpending"],
-    &["umount", "umount2"],
-    &["fork", "vfork", "clone"],
-    &["alarm", "setitimer"],
-    &["pause", "ppoll"],
-    &["time", "gettimeofday", "clock_gettime"],
-    &["nice", "setpriority"],
-    &["clock_gettime", "clock_gettime64"],
-    &["futex", "futex_time64"],
+    &["mprotect"],
+    &["fstat", "newfstatat", "fstat64", "fstatat64", "statx"],
+    &["close"],
 ];
 
+/// Filters that are in force while a program starts, and under which none can.
+pub(in crate::lint) fn start(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
+    let is_of_container = view.subjects.iter().any(|subject| subject.is_of_container);
+    for arch in view.arches.iter().copied() {
+        let has_execve = view.named_where(arch, "execve", Does::Permit)? != Pred::NEVER;
+        let is_used = is_used(view, arch)?;
+        if !is_used || view.is_denylist(arch)? {
+            continue;
+        }
+        if is_of_container && !has_execve {
+            let message = "`execve` is denied: runc and crun execute the command with it, so no container starts";
+            cannot_start(view, findings, arch, vec!["execve"], message.to_owned())?;
+            continue;
+        }
+        if !has_execve {
+            continue;
+        }
+        let mut denied = Vec::new();
+        for name in OF_RUNTIMES.into_iter().filter(|_| is_of_container) {
+            if view.named_where(arch, name, Does::Deny)? == Pred::ALWAYS {
+                denied.push(name);
+            }
+        }
+        if !denied.is_empty() {
+            let is = if denied.len() == 1 { "is" } else { "are" };
+            let message = format!(
+                "{} {is} denied: runc and crun need {} between the filter and the command, so no container starts \
+                 unless noNewPrivileges is set",
+                listed(&denied),
+                if denied.len() == 1 { "it" } else { "them" },
+            );
+            cannot_start(view, findings, arch, denied, message)?;
+        }
+        let mut can_set = !is_of_container;
+        for name in SETGROUPS {
+            can_set |= view.named_where(arch, name, Does::Permit)? != Pred::NEVER;
+        }
+        if !can_set {
+            let name = SETGROUPS.into_iter().find(|name| arch.number(name).is_some());
+            let message = format!(
+                "`{}` is denied: runc and crun set the groups of the user with it between the filter and the command, so \
+                 a container that is not rootless does not start unless noNewPrivileges is set",
+                name.unwrap_or("setgroups")
+            );
+            cannot_start(view, findings, arch, name.into_iter().collect(), message)?;
+        }
+        let mut missing = Vec::new();
+        for alternatives in OF_LOADERS {
+            let mut is_possible = false;
+            for name in alternatives {
+                is_possible |= view.named_where(arch, name, Does::Permit)? != Pred::NEVER;
+            }
+            let first = alternatives.iter().copied().find(|name| arch.number(name).is_some());
+            missing.extend(first.filter(|_| !is_possible));
+        }
+        if !missing.is_empty() {
+            let is = if missing.len() == 1 { "is" } else { "are" };
+            let message = format!(
+                "{} {is} denied: a dynamically linked program that is executed under the filter cannot load its \
+                 libraries",
+                listed(&missing)
+            );
+            cannot_start(view, findings, arch, missing, message)?;
+        }
+    }
+    Ok(())
+}
+
+fn cannot_start(
+    view: &mut View<'_>,
+    findings: &mut Findings,
+    arch: Arch,
+    names: Vec<&'static str>,
+    message: String,
+) -> Result<()> {
+    let first = names.first().copied().unwrap_or_default();
+    let example = view.named_example(arch, first, Does::Deny)?;
+    let at = view.place(arch, first, |_| true);
+    let at = match at.1 {
+        Some(_) => at,
+        None => {
+            let mut defaults = view.texts();
+            let found =
+                defaults.find_map(|(filter, text)| Some((filter, Some(text.default.clone()?))));
+            found.unwrap_or(at)
+        }
+    };
+    let help =
+        "allow them, or write the list from a recording, which has them: `callgate record -- CMD`";
+    let finding = Finding::new(Check::CannotStart, message).help(help).at(at).on(arch);
+    findings.add(finding.about(names).examples([example]));
+    Ok(())
+}
+
+/// Whether a filter permits anything on an ABI; one of which nothing is permitted is denied on purpose.
+fn is_used(view: &mut View<'_>, arch: Arch) -> Result<bool> {
+    for (_, name) in arch.syscalls() {
+        if view.named_where(arch, name, Does::Permit)? != Pred::NEVER {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Rules for syscalls that an architecture does not have, without one for the sibling that programs use there: what is allowed
+/// fails, and what is denied is possible.
 pub(in crate::lint) fn siblings(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     for (filter, text) in view.texts() {
-        for rule in text.inactive.iter().filter(|rule| rule.verdict.permits()) {
+        for rule in &text.inactive {
             let Inactivity::MissingOn(arch) = rule.reason else { continue };
             let Some(name) = known_name(&rule.name) else { continue };
-            for family in SIBLINGS.iter().filter(|family| family.contains(&name)) {
-                let mut denied = Vec::new();
-                let mut is_possible = false;
+            let (does, opposite) = match rule.verdict.permits() {
+                true => (Does::Permit, Does::Deny),
+                false => (Does::Deny, Does::Permit),
+            };
+            if does == Does::Deny && !view.is_denylist(arch)? {
+                continue;
+            }
+            for family in syscalls::siblings(name) {
+                let mut others = Vec::new();
+                let mut is_met = false;
                 for sibling in family.iter().copied().filter(|sibling| *sibling != name) {
-                    is_possible |= view.named_where(arch, sibling, Does::Permit)? != Pred::NEVER;
-                    if view.named_where(arch, sibling, Does::Deny)? == Pred::ALWAYS {
-                        denied.push(sibling);
+                    is_met |= view.named_where(arch, sibling, does)? != Pred::NEVER;
+                    if view.named_where(arch, sibling, opposite)? == Pred::ALWAYS {
+                        others.push(sibling);
                     }
                 }
-                let Some(first) = denied.first().copied() else { continue };
-                if is_possible {
+                let Some(first) = others.first().copied() else { continue };
+                if is_met {
                     continue;
                 }
-                let verb = if denied.len() == 1 { "is" } else { "are" };
+                let verb = if others.len() == 1 { "is" } else { "are" };
+                let what = if does == Does::Permit { "denied" } else { "allowed" };
                 let message = format!(
-                    "{arch} has no `{name}`, and {}, which {verb} used there instead, {verb} denied",
-                    listed(&denied)
+                    "{arch} has no `{name}`, and {}, which {verb} used there instead, {verb} {what}",
+                    listed(&others)
                 );
-                let example = view.named_example(arch, first, Does::Deny)?;
+                let example = view.named_example(arch, first, opposite)?;
                 let help = format!("add `{first}`");
                 let finding = Finding::new(Check::MissingSibling, message).help(help).on(arch);
                 let finding = finding.at((filter, Some(rule.site.clone()))).examples([example]);
-                findings.add(finding.about([name].into_iter().chain(denied)));
+                findings.add(finding.about([name].into_iter().chain(others)));
                 break;
             }
         }

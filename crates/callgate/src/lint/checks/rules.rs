@@ -312,7 +312,8 @@ pub(in crate::lint) fn reader(view: &mut View<'_>, findings: &mut Findings) -> R
                 Some(Topic::TooLarge) | None => Check::Profile,
             };
             let site = warning.position.map(|position| Site { file: file.cloned(), position });
-            let finding = Finding::new(check, warning.message.clone()).help(warning);
+            let names = warning.syscalls.iter().filter_map(|name| known_name(name));
+            let finding = Finding::new(check, warning.message.clone()).help(warning).about(names);
             findings.add(finding.at((filter, site)));
         }
     }

@@ -3,8 +3,9 @@
 
 use callgate_bpf::SyscallTable;
 use callgate_bpf::advice::Advice;
+use callgate_codegen::query::partition;
 use callgate_core::diagram::Pred;
-use callgate_core::{Action, Arch, Emulator, SeccompData, Verdict, Word};
+use callgate_core::{Action, Arch, Emulator, SeccompData, Verdict, Word, X32_SYSCALL_BIT};
 use callgate_formats::statements::Site;
 use rustc_hash::FxHashSet as HashSet;
 
@@ -18,29 +19,56 @@ use crate::lint::view::View;
 use crate::optimize::optimize;
 use crate::stack::{Stack, merge};
 
+/// The most intervals of numbers; a filter with more does not permit everything.
+const MAX_INTERVALS: usize = 1 << 14;
+
 pub(in crate::lint) fn verdicts(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     allows_all(view, findings)?;
     notify(view, findings)?;
     unknown_numbers(view, findings)
 }
 
+/// Whether a filter permits every number of its ABIs with all arguments. Those of x32 do not count for x86-64: libseccomp
+/// denies them in every filter.
 fn allows_all(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     let mut permitted = Vec::new();
     for arch in view.arches.iter().copied() {
         let numbers = view.store.follow(view.whole, Word::ARCH, arch.token());
-        if view.permits(numbers)? != Pred::ALWAYS {
+        let Some(intervals) = partition(&view.store, numbers, Word::NR, MAX_INTERVALS) else {
             return Ok(());
+        };
+        let (first, last) = match arch {
+            Arch::X86_64 => (0, X32_SYSCALL_BIT - 1),
+            Arch::X32 => (X32_SYSCALL_BIT, 2 * X32_SYSCALL_BIT - 1),
+            _ => (0, u32::MAX),
+        };
+        for interval in intervals.iter().filter(|own| own.first <= last && first <= own.last) {
+            if view.permits(interval.then)? != Pred::ALWAYS {
+                return Ok(());
+            }
         }
         let data =
             SeccompData { arch: arch.token(), nr: arch.first_number(), ..SeccompData::default() };
         permitted.push(view.run(arch, data)?);
     }
     let Some(example) = permitted.first().copied() else { return Ok(()) };
-    let message =
-        format!("every syscall gets {} or another verdict that permits it", example.verdict);
-    let finding = Finding::new(Check::AllowsAll, message)
-        .help("list the syscalls that the program does not need, or allow only those that it needs")
-        .examples([Some(example)]);
+    let logs = permitted.iter().any(|example| example.verdict.action() == Action::Log)
+        || view.store.verdicts(view.whole).iter().any(|verdict| verdict.action() == Action::Log);
+    let message = match logs {
+        true => "every syscall is permitted: the filter only logs, and denies nothing".to_owned(),
+        false => {
+            format!("every syscall gets {} or another verdict that permits it", example.verdict)
+        }
+    };
+    let help = match logs {
+        true => {
+            "set another default action, such as SCMP_ACT_ERRNO, after the program was observed"
+        }
+        false => {
+            "list the syscalls that the program does not need, or allow only those that it needs"
+        }
+    };
+    let finding = Finding::new(Check::AllowsAll, message).help(help).examples([Some(example)]);
     findings.add(Finding { arches: view.arches.to_vec(), ..finding });
     Ok(())
 }

@@ -27,7 +27,7 @@ pub(in super::super) fn run(args: &GenerateArgs, source: &OsStr) -> Result<u8> {
         strict: args.strict,
         partial: args.partial,
     };
-    let named = recordings::read_all(&args.recordings, reading)?;
+    let named = recordings::read_selected(&args.recordings, &args.selection.selection(), reading)?;
     let options = args.reading().with_statements();
     let read = Read::new(Source::parse(source)?.load()?, &options)?;
     let mut recording = recordings::merged(&named)?;

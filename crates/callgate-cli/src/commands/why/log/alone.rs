@@ -69,6 +69,11 @@ pub(super) struct Failures {
 }
 
 impl Failures {
+    /// The syscalls, each with its error and how often it failed.
+    pub(super) fn each(&self) -> impl Iterator<Item = (SyscallId, u16, u64)> {
+        self.calls.iter().map(|((call, errno), count)| (*call, *errno, *count))
+    }
+
     pub(super) fn add(&mut self, syscall: SyscallId, errno: u16) {
         const EPERM: u16 = 1;
         const EACCES: u16 = 13;
@@ -126,7 +131,8 @@ impl Failures {
                         "docker-default returns {other} instead; an older version, or an older libseccomp, may return {verdict}"
                     ));
                 }
-                InContainer::Allows => {
+                // What all engines have always allowed, no old version denies.
+                InContainer::Allows if usual.may_be_denied_by_older => {
                     say("an older version of a profile, or an older libseccomp, may deny it");
                 }
                 _ => {}

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use callgate::{Arch, SeccompData, Verdict};
 use callgate_formats::languages::ReadingOption;
+use callgate_formats::libseccomp_versions::LibseccompVersion;
 use callgate_trace::denials::{Denial, Evidence, LoggedCall};
 use callgate_trace::recording::SyscallId;
 
@@ -52,6 +53,8 @@ pub(super) struct Groups<'a> {
     pub(super) older: BTreeMap<&'static str, u64>,
     /// Those that the filter allows, but that failed with its default errno, by name.
     pub(super) unknown: BTreeMap<&'static str, u64>,
+    /// The first version of libseccomp that knows all of these.
+    pub(super) known_since: Option<LibseccompVersion>,
 }
 
 impl<'a> Groups<'a> {
@@ -67,6 +70,7 @@ impl<'a> Groups<'a> {
             unrelated: 0,
             older: BTreeMap::new(),
             unknown: BTreeMap::new(),
+            known_since: None,
         }
     }
 
@@ -108,6 +112,8 @@ impl<'a> Groups<'a> {
             }
             if let Some(name) = call.syscall.name().filter(|_| is_unknown) {
                 *self.unknown.entry(name).or_default() += 1;
+                let since = LibseccompVersion::since(name, call.syscall.arch);
+                self.known_since = self.known_since.max(since);
             }
         }
         mask
@@ -266,6 +272,12 @@ impl Group {
         const NO_SYSCALL: u32 = 0x0fff_ffff;
         let SyscallId { arch, nr } = call.syscall;
         let is_new = arch.number("statx").is_some_and(|first| nr >= first);
+        let has_number = |version: LibseccompVersion| {
+            call.syscall.name().is_some_and(|name| version.has_number(name, arch))
+        };
+        if self.options.given_libseccomp().is_some_and(has_number) {
+            return false;
+        }
         let is_profile = |text: &Text<'_>| text.language.has_option(ReadingOption::EnosysAbove);
         if !is_new || !self.read.source.texts().iter().any(is_profile) {
             return false;

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use callgate::Arch;
 use callgate::purposes::{Purpose, danger};
+use callgate::{Arch, Verdict};
 use callgate_formats::CapSet;
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
 use callgate_trace::denials::{Denial, DenialLog, Evidence, UnreadLine};
-use callgate_trace::recording::Caveat;
+use callgate_trace::recording::{Caveat, SyscallId};
 
 use super::super::json::answer_fields;
+use super::alone::Failures;
 use super::explained::{Combined, Explained};
 use super::groups::Groups;
 use super::search::data;
@@ -37,6 +38,7 @@ pub(super) fn log(
     fields.extend([
         ("older_runtime", Json::array(older)),
         ("older_libseccomp", Json::array(unknown)),
+        ("known_since_libseccomp", groups.known_since.map(|since| since.to_string()).into()),
         ("denials", Json::array(explained.iter().map(denial))),
         ("patch", only.map(|combined| combined.patch.as_str()).into()),
         ("patched", only.map_or(0, |combined| combined.count as u64).into()),
@@ -50,7 +52,7 @@ pub(super) fn log_alone(
     name: &str,
     log: &DenialLog,
     outside: &BTreeMap<Arch, u64>,
-    unrelated: u64,
+    failures: &Failures,
     usual: &[Usual],
 ) -> Json {
     let denials = log.denials.iter().enumerate().map(|(index, denial)| {
@@ -64,7 +66,17 @@ pub(super) fn log_alone(
         ]);
         Json::Object(fields)
     });
-    let mut fields = fields(name, log, outside, unrelated);
+    let failed = failures.each().map(|(call, errno, count)| {
+        Json::Object(vec![
+            ("arch", call.arch.name().into()),
+            ("call", call.name().into()),
+            ("nr", call.nr.into()),
+            ("verdict", Verdict::errno(errno).to_string().into()),
+            ("count", count.into()),
+        ])
+    });
+    let mut fields = fields(name, log, outside, failures.count);
+    fields.push(("failures", Json::array(failed)));
     fields.push(("denials", Json::array(denials)));
     Json::Object(fields)
 }
@@ -125,6 +137,14 @@ fn fields(
     let outside = outside.iter().map(|(arch, count)| {
         Json::Object(vec![("arch", arch.name().into()), ("count", (*count).into())])
     });
+    let called = |(call, count): &(SyscallId, u64)| {
+        Json::Object(vec![
+            ("arch", call.arch.name().into()),
+            ("call", call.name().into()),
+            ("nr", call.nr.into()),
+            ("count", (*count).into()),
+        ])
+    };
     let records = |lost: &Caveat| {
         Json::Object(vec![("count", lost.count.into()), ("text", lost.text.as_str().into())])
     };
@@ -135,6 +155,8 @@ fn fields(
         ("other_denials", Json::array(other)),
         ("failed_after_filters", log.failed.into()),
         ("logged", log.logged.into()),
+        ("logged_calls", Json::array(log.logged_calls.iter().map(called))),
+        ("unselected", log.unselected.into()),
         ("unrelated", unrelated.into()),
         ("lost", log.lost.into()),
         ("lost_records", log.lost_records.as_ref().map(records).into()),

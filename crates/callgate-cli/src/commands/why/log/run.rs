@@ -1,6 +1,7 @@
 //! Reads the log and prints its denials.
 
 use callgate::Arch;
+use callgate_trace::Selection;
 use callgate_trace::denials::{DenialLog, DenialReader, Evidence, LoggedCall};
 
 use super::super::args::WhyArgs;
@@ -37,9 +38,10 @@ impl Log<'_> {
         &self,
         arch: Arch,
         is_arch_given: bool,
+        selection: Selection,
         relevant: impl FnMut(&LoggedCall) -> Option<u8>,
     ) -> Result<DenialLog> {
-        let mut reader = DenialReader::new(arch, relevant);
+        let mut reader = DenialReader::new(arch, relevant).selecting(selection);
         if matches!(self, Log::Lines(_)) {
             reader = reader.given();
         }
@@ -74,7 +76,10 @@ pub(in super::super) fn run(
     };
     let mut groups = Groups::new(source, options);
     let arch = groups.usual_arch()?;
-    let log = log.read(arch, given_arch(options).is_some(), |call| groups.relevant(call))?;
+    let log =
+        log.read(arch, given_arch(options).is_some(), args.selection.selection(), |call| {
+            groups.relevant(call)
+        })?;
     groups.check()?;
     let format = match format {
         Ok(format) => {
@@ -148,13 +153,14 @@ pub(in super::super) fn run_alone(
         }
         Some(u8::MAX)
     };
-    let log = log.read(arch, given_arch(options).is_some(), relevant)?;
+    let log =
+        log.read(arch, given_arch(options).is_some(), args.selection.selection(), relevant)?;
     check_recognized(&name, &log)?;
     let of_failures = usual(&failures.few(), options)?;
     let usual = usual(&log.denials, options)?;
     output::print(&match format {
         Format::Json => {
-            format!("{}\n", json::log_alone(&name, &log, &outside, failures.count, &usual))
+            format!("{}\n", json::log_alone(&name, &log, &outside, &failures, &usual))
         }
         Format::Text => alone::log(&name, arch, &log, &outside, &failures, &of_failures, &usual),
     })?;

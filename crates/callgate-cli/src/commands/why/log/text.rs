@@ -49,7 +49,7 @@ pub(super) fn log(
             false => "",
         };
         wrap(&mut text, &format!("{}{example}:", occurrence(&one.denial)), 0, 2);
-        text.push_str(&answer(&one.answer));
+        text.push_str(&answer(&one.answer, &[]));
         if one.answer.verdict.permits() {
             let message = "the filter allows it: the filter has changed since, or another filter denied the call";
             let read = groups.of(&one.denial).map(|group| &group.read);
@@ -196,7 +196,16 @@ fn unknown_names(text: &mut String, groups: &Groups<'_>) {
     let names = first_names(&groups.unknown);
     let message = format!(
         "allowed here, but an older libseccomp may not know {names}: these failed with the default errno of the profile, because \
-         libseccomp leaves out the names that it does not know; update libseccomp and the runtime"
+         libseccomp leaves out the names that it does not know; update libseccomp and the runtime{}",
+        groups.known_since.and_then(|since| Some((since, since.previous()?))).map_or_else(
+            String::new,
+            |(since, before)| {
+                format!(
+                    ". libseccomp {since} knows {}; --libseccomp {before} reads the profile as the version before it does",
+                    if groups.unknown.len() == 1 { "it" } else { "all of them" }
+                )
+            }
+        )
     );
     wrap(text, &message, 0, 2);
 }
@@ -210,7 +219,8 @@ fn older_runtime(text: &mut String, groups: &Groups<'_>) {
     let message = format!(
         "{} failed with the errno that this profile returns under an older runtime: runc before 1.0.0-rc93 does not let syscalls fail \
          with ENOSYS that are newer than the profile, and libseccomp leaves out the names that it does not know; update the \
-         runtime and libseccomp, or add the names to the profile; --enosys-above off shows the rules",
+         runtime and libseccomp, or add the names to the profile; --enosys-above off shows the rules, --crun and --runc VERSION read \
+         the profile as these runtimes do",
         first_names(&groups.older)
     );
     wrap(text, &message, 0, 2);
@@ -265,6 +275,10 @@ pub(super) fn summary(arch: Arch, log: &DenialLog, outside: &BTreeMap<Arch, u64>
         let of: Vec<Arch> = outside.keys().copied().collect();
         let denials = counted(count, "denial");
         parts.push(format!("{denials} of {} outside of --arch", names(&of)));
+    }
+    if log.unselected > 0 {
+        let denials = counted(log.unselected, "record");
+        parts.push(format!("{denials} of other programs, or of which the log does not say whose they are (--program)"));
     }
     if log.logged > 0 {
         let records = counted(log.logged, "record");

@@ -2,7 +2,9 @@
 //! container engines, and systemd's sets.
 
 use callgate::Verdict;
+use callgate_formats::BuiltIn;
 use callgate_formats::CapSet;
+use callgate_formats::libseccomp_versions::LibseccompVersion;
 use callgate_formats::systemd::{SystemdVersion, group_members, group_names};
 use callgate_trace::denials::{Denial, Evidence, LoggedCall};
 use callgate_trace::recording::SyscallId;
@@ -74,6 +76,8 @@ pub(in super::super) struct Usual {
     pub(super) is_of_services: bool,
     /// Whether all denials sent `SIGSYS`, as the default profile of containers never does.
     pub(super) is_signal: bool,
+    /// Whether an old version of Docker's default profile denies it, or an old libseccomp does not know it.
+    pub(super) may_be_denied_by_older: bool,
     /// What programs do if the default profile of containers answers with ENOSYS.
     on_purpose: Option<String>,
 }
@@ -85,6 +89,10 @@ pub(super) fn usual(denials: &[Denial], options: &SourceOptions) -> Result<Vec<U
     for name in ENGINES {
         all.push((name, Groups::new(source(name)?, options)));
     }
+    let mut oldest = match oldest() {
+        Some(name) => Some(Groups::new(source(&name)?, options)),
+        None => None,
+    };
     let usual = denials.iter().take(MOST).map_while(|denial| {
         let of = |(name, groups): &mut (&'static str, Groups<'_>)| {
             Some((*name, muted(|| in_container(denial, groups))?))
@@ -101,9 +109,31 @@ pub(super) fn usual(denials: &[Denial], options: &SourceOptions) -> Result<Vec<U
             _ => None,
         };
         let is_signal = is_signal(denial);
-        Some(Usual { container, engines, sets, is_of_services, is_signal, on_purpose })
+        let call = &denial.call.syscall;
+        let is_new = name.and_then(|name| LibseccompVersion::since(name, call.arch));
+        let allows = |groups: &mut Groups<'_>| {
+            matches!(muted(|| in_container(denial, groups)), Some(InContainer::Allows))
+        };
+        let may_be_denied_by_older = is_new.is_none_or(|first| first.previous().is_some())
+            || !oldest.as_mut().is_some_and(allows);
+        Some(Usual {
+            may_be_denied_by_older,
+            container,
+            engines,
+            sets,
+            is_of_services,
+            is_signal,
+            on_purpose,
+        })
     });
     Ok(usual.collect())
+}
+
+/// The name of the oldest version of Docker's default profile that is known.
+fn oldest() -> Option<String> {
+    let (first, _) = ENGINES.split_first()?;
+    let versions = BuiltIn::named(first)?.versions();
+    Some(format!("{first}@{}", versions.first()?))
 }
 
 /// What they do with a syscall.
