@@ -35,11 +35,9 @@ pub(super) fn action(
     let before = all.get(..list.start).unwrap_or_default();
     let open = opening(before);
     let around = before.get(..=open.unwrap_or_default()).filter(|_| open.is_some());
-    if let Some([.., dot, method, bracket]) = around
-        && dot.is(".")
-        && method.is("Remove")
-        && bracket.is("(")
-    {
+    let is_removed = matches!(around, Some([.., dot, method, bracket])
+        if dot.is(".") && method.is("Remove") && bracket.is("("));
+    if is_removed {
         return Err(refused(positions, at, "this list is removed from another one"));
     }
     let is_field = matches!(before, [.., name, colon] if name.is("Rules") && colon.is(":"));
