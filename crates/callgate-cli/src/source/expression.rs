@@ -15,7 +15,6 @@ use callgate_requests::source::{
 };
 
 use super::filter::WORDING;
-use super::named::Source;
 use super::stack::into_filter;
 use crate::options::{PROMPT, SourceOptions};
 use crate::report::{self, Failure, Result};
@@ -63,13 +62,15 @@ pub(super) fn combine<S>(
 
 /// A combination of what profiles mean without the rules that a runtime adds, to write it in another language. Warns about what it
 /// does not keep: conditions of profiles, and the rule of a runtime for newer syscalls.
-pub(super) fn to_convert(
-    expression: &Expression<Source>,
+pub(super) fn to_convert<S>(
+    expression: &Expression<S>,
     options: &SourceOptions,
+    read: impl Fn(&S, &SourceOptions) -> Result<SourceStack>,
+    is_stdin: impl Fn(&S) -> bool,
 ) -> Result<SourceStack> {
     let combined = |options: &SourceOptions, is_first: bool| {
-        let read = |source: &Source| {
-            let stack = source.read_stack(options)?;
+        let read = |source: &S| {
+            let stack = read(source, options)?;
             let conditional = stack.filters.iter().filter(|filter| filter.is_conditional());
             conditional.filter(|_| is_first).for_each(warn_about_conditions);
             into_filter(stack)
@@ -78,7 +79,7 @@ pub(super) fn to_convert(
     };
     let plain = combined(&options.with_statements().without_runtime_rules(), true)?;
     // Standard input can be read only once.
-    if expression.sources().any(Source::is_stdin) {
+    if expression.sources().any(is_stdin) {
         return Ok(SourceStack::of(plain));
     }
     let with_rules = report::muted(|| combined(options, false))?;

@@ -129,7 +129,9 @@ impl Source {
     ) -> Result<SourceStack> {
         // A combination is made of what the profiles mean without the rules that a runtime adds.
         let stack = match &self.kind {
-            SourceKind::Combined(expression) => to_convert(expression, options)?,
+            SourceKind::Combined(expression) => {
+                to_convert(expression, options, Source::read_stack, Source::is_stdin)?
+            }
             _ => self.read_stack(options)?,
         };
         warn_about_options(&stack.filters, &options.without_those_of(target));
