@@ -129,7 +129,7 @@ fn filters_that_permit_the_same_are_neither_stricter_nor_less_strict() {
 fn findings_are_those_of_lint() {
     let texts = [
         "[Service]\nSystemCallFilter=read foo\n",
-        "# callgate: allow-file(profile)\n[Service]\nSystemCallFilter=read foo\n",
+        "# callgate: allow-file(profile)\n# callgate: allow-file(cannot-start)\n[Service]\nSystemCallFilter=read foo\n",
         r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{"names": ["read", "foo"], "action": "SCMP_ACT_ALLOW"}]}"#,
     ];
     for (text, has_warning) in texts.into_iter().zip([true, false, true]) {

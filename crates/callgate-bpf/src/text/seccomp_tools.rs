@@ -70,7 +70,7 @@ const COMPARISONS: &[(&str, &str)] = &[
     ("&", "jset"),
 ];
 
-/// Whether a text has a statement `A = …`.
+/// Whether a text has a statement `A = …`, or only lines that begin as statements do.
 pub(super) fn is_text(assembly: &[Token<'_>]) -> bool {
     let lines = assembly.split(Token::is_line_end).map(|line| match line {
         [_, colon, rest @ ..] if colon.is(':') => rest,
@@ -80,8 +80,12 @@ pub(super) fn is_text(assembly: &[Token<'_>]) -> bool {
     // A program need not load anything.
     let mut others = lines.clone().filter_map(<[Token<'_>]>::first).filter(|token| !token.is('#'));
     let is_beginning = |token: &Token<'_>| BEGINNINGS.iter().any(|word| token.is_word(word));
-    // gVisor's listings have `A <- P[4:4]`.
-    let is_statement = |line: &[Token<'_>]| matches!(line, [a, mark, next, ..] if a.is_word("A") && !(mark.is('<') && next.is('-')));
+    let is_statement = |line: &[Token<'_>]| match line {
+        // gVisor's listings have `A <- P[4:4]`.
+        [a, mark, next, ..] if a.is_word("A") => !(mark.is('<') && next.is('-')),
+        [first, ..] => ["X", "mem", "return"].iter().any(|word| first.is_word(word)),
+        [] => false,
+    };
     lines.clone().any(is_assignment) || lines.clone().any(is_statement) && others.all(is_beginning)
 }
 
