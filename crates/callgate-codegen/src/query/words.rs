@@ -33,7 +33,7 @@ const MAX_VALUES: u64 = 1024;
 /// A condition in words.
 struct Phrase {
     text: String,
-    /// Whether it is no sentence, as `any family except AF_ALG and AF_VSOCK`: then, how to say it in one.
+    /// The same after "if", where the text cannot stand there: `any family except AF_ALG and AF_VSOCK`.
     in_sentence: Option<String>,
 }
 
@@ -618,7 +618,7 @@ mod tests {
             x86("mmap", 3, listed(&both)),
             "no flags other than MAP_PRIVATE, MAP_FIXED, MAP_ANONYMOUS, MAP_NORESERVE are set"
         );
-        assert_eq!(x86("socket", 1, ranges(&[(0, 3)])), "type <= 3", "values are no flags");
+        assert_eq!(x86("socket", 1, ranges(&[(0, 3)])), "type <= 3", "types are values, not flags");
         let types = x86("socket", 1, ValueSet::Masked { mask: !0x80f, wanted: 0 });
         assert_eq!(
             types, "type & 0xfffffffffffff7f0 == 0",

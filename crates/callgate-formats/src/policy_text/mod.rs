@@ -21,15 +21,12 @@
 //!
 //! Limits: 10 MiB of text; conditions are nested [`MAX_DEPTH`] deep.
 
-mod comments;
 mod language;
-mod limits;
 mod read;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub use language::LANGUAGE;
-pub use limits::MAX_DEPTH;
-pub use read::{PolicyText, read};
+pub use read::{MAX_DEPTH, PolicyText, read};
 pub use write::{Unwritable, write};

@@ -7,8 +7,13 @@ use callgate_core::policy::{
 use callgate_core::template::{MAX_VARIABLES, Symbol, Variable};
 use callgate_core::{Arch, Endian, SyscallSet, Verdict};
 
-use super::limits::{FIRST_LINE, MAX_DEPTH};
 use crate::included::check_text_size;
+
+/// How deep `all` and `any` are nested at most.
+pub const MAX_DEPTH: usize = 64;
+
+/// The first line.
+pub(super) const FIRST_LINE: &str = "callgate-policy 1";
 
 /// What a text is: one policy, or a stack of policies, the oldest first.
 #[derive(Clone, Debug, PartialEq, Eq)]

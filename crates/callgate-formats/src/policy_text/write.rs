@@ -3,14 +3,16 @@
 use std::fmt;
 use std::fmt::Write;
 
+use callgate_bpf::SyscallTable;
+use callgate_bpf::constants::Family;
+use callgate_bpf::syscalls::list_syscalls;
 use callgate_core::policy::{
     Cmp, Condition, Field, Policy, Rule, Section, Shape, Test, VariableRelation, VariableTest,
 };
 use callgate_core::template::{Symbol, Variable};
-use callgate_core::{Arch, Endian};
+use callgate_core::{Arch, Endian, SyscallSet};
 
-use super::comments::{of_interval, of_value};
-use super::limits::{FIRST_LINE, MAX_DEPTH};
+use super::read::{FIRST_LINE, MAX_DEPTH};
 
 /// The column of comments, and the last one of lines.
 const COMMENTS: usize = 40;
@@ -209,4 +211,26 @@ const fn relation(cmp: Cmp) -> &'static str {
 /// Small numbers are decimal.
 fn number(value: u64) -> String {
     if value < 10 { value.to_string() } else { format!("{value:#x}") }
+}
+
+/// The names of the syscalls of an interval; of a large one only the first, because they are a range, not a list.
+fn of_interval(token: u32, first: u32, last: u32) -> String {
+    let shown = if last - first < 512 { 512 } else { 8 };
+    list_syscalls(token, &SyscallSet::range(first, last), None, shown)
+}
+
+/// The constant with which an argument is compared; empty if it has none, or the rule is about several syscalls.
+fn of_value(token: u32, syscalls: &SyscallSet, test: &Test) -> String {
+    let [(nr, last)] = syscalls.ranges() else { return String::new() };
+    let Some((argument, _)) = test.field.low_word().argument().filter(|_| nr == last) else {
+        return String::new();
+    };
+    let named = Arch::of_syscall(token, *nr).and_then(|arch| {
+        let family = Family::of(arch, arch.syscall_name(*nr)?, argument)?;
+        match test.mask == test.field.full_mask() {
+            true => family.name(arch, test.value),
+            false => family.name_masked(arch, test.mask, test.value),
+        }
+    });
+    named.unwrap_or_default()
 }

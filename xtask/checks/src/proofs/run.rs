@@ -23,7 +23,7 @@ proofs can state.
   --seed N       the seed, 0 to 255 (default 1)
 ";
 
-/// Of so many programs of policies that both proofs can state, one may have one proof only.
+/// Of the programs of policies that both proofs can state, all but one in this many must have both proofs.
 const ONE_PROOF_ONLY: usize = 100;
 
 /// What the two proofs said.

@@ -33,7 +33,7 @@ rules and the meaning of policies in callgate-core.
   --checker FILE  the checker (default verified/build/callgate-check)
 ";
 
-/// Of so many programs, one may be undecided.
+/// The checker must decide all programs but one in this many.
 const ONE_UNDECIDED: usize = 1000;
 
 struct Arguments {
