@@ -5,12 +5,11 @@ use std::rc::Rc;
 use super::super::integer::{Sure, Type, Value};
 use super::code::Code;
 use super::datum::{Datum, Why};
-use super::interface::Library;
-use super::interface::{Answer, Argument, Call};
+use super::interface::{Answer, Argument, Call, Library};
 use super::kinds::Kind;
 use super::machine::Machine;
-use super::machine::{Attempt, Flow, Frame, State};
 use super::memory::Object;
+use super::state::{Attempt, Flow, Frame, State};
 use crate::advice::Advice;
 use crate::cursor::Result;
 use crate::diagnostic::{Position, Topic, error};
@@ -58,8 +57,7 @@ impl<'a, L: Library> Machine<'_, '_, 'a, L> {
         if before.is_some() {
             self.spend(state.memory.objects.len(), position)?;
         }
-        let from = state.stack.len().saturating_sub(count);
-        let arguments = state.stack.split_off(from);
+        let arguments = state.popped(count);
         self.enter(state, index, code, arguments, before)?;
         Ok(Flow::On)
     }
@@ -102,8 +100,7 @@ impl<'a, L: Library> Machine<'_, '_, 'a, L> {
         count: usize,
         position: Position,
     ) -> Result<Flow> {
-        let from = state.stack.len().saturating_sub(count);
-        let given = state.stack.split_off(from);
+        let given = state.popped(count);
         let mut budget = MAX_PASSED;
         let arguments: Vec<Argument> =
             given.iter().map(|datum| self.argument(state, datum, &mut budget, 0)).collect();
@@ -136,8 +133,7 @@ impl<'a, L: Library> Machine<'_, '_, 'a, L> {
         count: usize,
         position: Position,
     ) -> Result<Flow> {
-        let from = state.stack.len().saturating_sub(count);
-        let given = state.stack.split_off(from);
+        let given = state.popped(count);
         for datum in &given {
             let (has_handle, steps) = state.memory.give_away(datum);
             self.spend(steps, position)?;

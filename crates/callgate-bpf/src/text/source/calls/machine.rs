@@ -4,8 +4,6 @@
 //! [harmless](super::code::Region) is skipped instead. A function of the text that makes no call that matters is tried; if it
 //! depends on what is not known, its result is not known.
 
-use std::rc::Rc;
-
 use super::super::integer::{Binary, Sure};
 use super::code::{Code, Initial, Instruction, Op, Region, Slot};
 use super::datum::{Builder, Datum, Place, Unknown, Why, converted};
@@ -14,6 +12,7 @@ use super::kinds::{Kind, Records};
 use super::memory::{MAX_OBJECTS, Memory, Object};
 use super::operate::{binary, moved, size, unary};
 use super::outline::{OUTSIDE, Outline};
+use super::state::{Flow, Frame, State, Turn};
 use crate::advice::Advice;
 use crate::cursor::Result;
 use crate::diagnostic::{Diagnostic, Position, Topic, error};
@@ -42,60 +41,6 @@ pub(super) struct Machine<'m, 't, 'a, L> {
     pub(super) found: Option<(L, Vec<Turn<'a>>)>,
     /// The first end without a result.
     pub(super) without: Option<L>,
-}
-
-/// A program at some point.
-#[derive(Clone)]
-pub(super) struct State<'a, L> {
-    pub(super) frames: Vec<Frame<'a, L>>,
-    pub(super) stack: Vec<Datum<'a>>,
-    pub(super) memory: Memory<'a>,
-    pub(super) library: L,
-    pub(super) turns: Vec<Turn<'a>>,
-    /// Whether the code outside functions has ended.
-    pub(super) is_started: bool,
-}
-
-/// A function that is run.
-#[derive(Clone)]
-pub(super) struct Frame<'a, L> {
-    pub(super) function: usize,
-    pub(super) at: usize,
-    /// The index of its first variable.
-    pub(super) base: usize,
-    /// The height of the stack before it.
-    pub(super) height: usize,
-    /// The loops that were repeated with variables that are not known.
-    pub(super) repeated: Vec<usize>,
-    /// The state before the call, if the function is tried.
-    pub(super) before: Option<Rc<Attempt<'a, L>>>,
-}
-
-pub(super) struct Attempt<'a, L> {
-    pub(super) state: State<'a, L>,
-    pub(super) function: &'a str,
-    pub(super) arguments: usize,
-    pub(super) position: Position,
-    /// The number of steps at its begin.
-    pub(super) steps: usize,
-}
-
-/// What was assumed about a condition that is not known.
-#[derive(Clone, Copy)]
-pub(super) struct Turn<'a> {
-    pub(super) position: Position,
-    pub(super) unknown: Unknown<'a>,
-    pub(super) is_jump: bool,
-}
-
-/// Whether a state goes on.
-#[derive(PartialEq, Eq)]
-pub(super) enum Flow {
-    On,
-    /// It ended, as a program that runs would.
-    End,
-    /// It is the same as another one.
-    Drop,
 }
 
 impl<'m, 't, 'a, L: Library> Machine<'m, 't, 'a, L> {
@@ -420,8 +365,7 @@ impl<'m, 't, 'a, L: Library> Machine<'m, 't, 'a, L> {
                 }
             }
             Op::Build { shape, kind, values } => {
-                let from = state.stack.len().saturating_sub(*values);
-                let values = state.stack.split_off(from);
+                let values = state.popped(*values);
                 let mut builder = Builder { records: self.records, values: values.into_iter() };
                 let value = builder.build(shape, kind);
                 self.spend(value.parts().map_or(0, |parts| parts.len()), position)?;
@@ -594,32 +538,6 @@ impl<'m, 't, 'a, L: Library> Machine<'m, 't, 'a, L> {
         state.turns = turns;
         self.spend(state.memory.objects.len(), attempt.position)?;
         self.outside(state, attempt.function, attempt.arguments, attempt.position)
-    }
-}
-
-impl<'a, L> State<'a, L> {
-    /// The same at the begin of a function without parameters.
-    fn entered(mut self, function: usize) -> Self {
-        let (base, height) = (self.memory.objects.len(), self.stack.len());
-        let repeated = Vec::new();
-        self.frames.push(Frame { function, at: 0, base, height, repeated, before: None });
-        self
-    }
-
-    fn pop(&mut self) -> Datum<'a> {
-        let missing = || Datum::unknown(Why::Not("this value is not known"));
-        self.stack.pop().unwrap_or_else(missing)
-    }
-
-    fn read(&self, place: &Place) -> Datum<'a> {
-        let missing = || Datum::unknown(Why::Not("this element does not exist"));
-        self.memory.read(place).unwrap_or_else(missing)
-    }
-
-    fn jump(&mut self, target: usize) {
-        if let Some(frame) = self.frames.last_mut() {
-            frame.at = target;
-        }
     }
 }
 

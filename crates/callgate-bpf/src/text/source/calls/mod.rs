@@ -37,6 +37,7 @@ mod memory;
 mod operate;
 mod outline;
 mod read;
+mod state;
 mod statements;
 mod ways;
 
