@@ -7,7 +7,8 @@ use callgate_tasks::Result;
 use super::cases::CASES;
 
 pub(crate) const HELP: &str = "\
-usage: cargo lab truth [--experiment NAME]... [--runs N] [--time SECONDS] [--load N] [--json]
+usage: cargo lab truth [--experiment NAME]... [--runs N] [--quiet N]
+                       [--time SECONDS] [--load N] [--json]
 
 Measures the overhead of filters with a loop in C, which is timed by the CPU time of its thread, and
 shares no code with Callgate. That is the truth. Then repeats what `cargo lab experiment` measures,
@@ -24,6 +25,7 @@ contain the truth, or one was wrong.
 
   --experiment NAME  getpid, unixbench-syscall or condwait; repeat it for several (default: all)
   --runs N           the number of runs of each (default 100)
+  --quiet N          of those on the machine as it is (default: as --runs)
   --time SECONDS     the time of a run, at least 0.1 (default 5); the C loop takes 8 times as long
   --load N           busy loops per processor (default 2); 0 for the machine as it is alone
   --json             print JSON
@@ -36,7 +38,10 @@ Needs cc. Ctrl-C reports what was measured so far.
 pub(super) struct Options {
     /// The names of experiments; empty for all.
     pub(super) experiments: Vec<String>,
+    /// Beside the load.
     pub(super) runs: usize,
+    /// On the machine as it is.
+    pub(super) quiet: usize,
     pub(super) time: Duration,
     /// Busy loops per processor.
     pub(super) load: usize,
@@ -48,10 +53,12 @@ impl Options {
         let mut options = Options {
             experiments: Vec::new(),
             runs: 100,
+            quiet: 100,
             time: Duration::from_secs(5),
             load: 2,
             json: false,
         };
+        let mut quiet = None;
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
@@ -66,6 +73,7 @@ impl Options {
                     options.experiments.push(name.clone());
                 }
                 "--runs" => options.runs = number(word, value()?, 1, 10_000)?,
+                "--quiet" => quiet = Some(number(word, value()?, 1, 10_000)?),
                 "--load" => options.load = number(word, value()?, 0, 16)?,
                 "--time" => {
                     let text = value()?;
@@ -79,6 +87,7 @@ impl Options {
                 _ => return Err(format!("unknown option {word}; try --help")),
             }
         }
+        options.quiet = quiet.unwrap_or(options.runs);
         Ok(options)
     }
 }
@@ -101,7 +110,10 @@ mod tests {
     fn options_have_defaults_and_limits() {
         let options = parse("--experiment getpid --time 0.5 --experiment condwait").unwrap();
         assert_eq!(options.experiments, ["getpid", "condwait"]);
-        assert_eq!((options.runs, options.load), (100, 2));
+        assert_eq!((options.runs, options.quiet, options.load), (100, 100, 2));
+        let options = parse("--quiet 5 --runs 50").unwrap();
+        assert_eq!((options.runs, options.quiet), (50, 5));
+        assert_eq!(parse("--runs 50").unwrap().quiet, 50);
         assert_eq!(options.time, Duration::from_millis(500));
         for (words, why) in [
             ("--experiment weighted", "there is no truth for it"),

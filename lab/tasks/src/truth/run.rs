@@ -73,25 +73,26 @@ impl Measuring<'_> {
             .collect::<Result<_>>()?;
         let names = plan.subjects.iter().map(|subject| subject.name.clone()).collect();
         let mut report = CaseReport::new(case, names);
-        report.quiet = self.runs(case, &plan, &filters, &mut report.truth, "")?;
+        let quiet = self.options.quiet;
+        report.quiet = self.runs(case, &plan, &filters, (quiet, ""), &mut report.truth)?;
         if self.options.load > 0 && !interrupt::is_requested() {
             let _load = Load::start(self.options.load)?;
-            let how = " beside busy loops";
-            report.loaded = self.runs(case, &plan, &filters, &mut report.c_loaded, how)?;
+            let how = (self.options.runs, " beside busy loops");
+            report.loaded = self.runs(case, &plan, &filters, how, &mut report.c_loaded)?;
         }
         Ok(report)
     }
 
-    /// The runs of each subject. The C loop has a turn after each run, because a machine is faster at some times than at others.
+    /// This number of runs of each subject. The C loop has a turn after each run, because a machine is faster at some times than at others.
     fn runs(
         &mut self,
         case: &Case,
         plan: &Plan,
         filters: &[Vec<String>],
+        (count, how): (usize, &str),
         c_samples: &mut CSamples,
-        how: &str,
     ) -> Result<Vec<Vec<Run>>> {
-        let Options { runs: count, time, .. } = *self.options;
+        let time = self.options.time;
         let turn = (time * C_RUNS).div_f64(count as f64);
         let mut runs = vec![Vec::new(); plan.subjects.len()];
         for number in 1..=count {
@@ -143,8 +144,8 @@ struct Progress {
 
 impl Progress {
     fn new(options: &Options, cases: usize) -> Progress {
-        let conditions = if options.load > 0 { 2 } else { 1 };
-        let all = options.runs * conditions * cases;
+        let loaded = if options.load > 0 { options.runs } else { 0 };
+        let all = (options.quiet + loaded) * cases;
         Progress { done: 0, all, is_terminal: std::io::stderr().is_terminal() }
     }
 
