@@ -452,6 +452,34 @@ mod tests {
     }
 
     #[test]
+    fn destinations_beyond_the_reach_of_a_branch_get_jumps() {
+        let mut insns = vec![Insn::new(Op::LdWordAbs, NR), Insn::branch(Op::JeqK, 1, 0, 0)];
+        insns.extend((2..600).map(|at| Insn::new(Op::RetK, at)));
+        for to in 250..265 {
+            for otherwise in 250..265 {
+                let step = |(at, insn): (usize, &Insn)| match at {
+                    1 => Step { insn: *insn, to, otherwise },
+                    _ => Step { insn: *insn, to: at + 1, otherwise: at + 1 },
+                };
+                let steps = insns.iter().enumerate().map(|step_at| Some(step(step_at))).collect();
+                let threading = Threading {
+                    insns: &insns,
+                    endian: ENDIAN,
+                    known: Vec::new(),
+                    steps,
+                    budget: 0,
+                    is_changed: true,
+                };
+                let program = threading.program().unwrap();
+                for (nr, expected) in [(1, to), (2, otherwise)] {
+                    let data = SeccompData { nr, ..SeccompData::default() };
+                    assert_eq!(run(&program, &data).verdict.0 as usize, expected);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn distant_destinations_get_jumps() {
         // Paths of the first rule that does not match lead past all others.
         let insns = chain((0..500).map(|nr| (nr, 3)));
