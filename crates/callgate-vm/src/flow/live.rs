@@ -5,11 +5,16 @@ use callgate_core::{Alu, Insn, Op, Source};
 
 use super::facts;
 use super::simplified::{Flow, Input, NOTHING, Step};
+use super::threading;
 
 impl Flow {
     /// Analyses and simplifies an accepted program.
     pub(crate) fn of(insns: &[Insn], input: Input) -> Flow {
-        let mut flow = facts::forward(insns, input);
+        let threaded = match input {
+            Input::Syscall(endian) => threading::threaded(insns, endian),
+            Input::Packet => None,
+        };
+        let mut flow = facts::forward(threaded.as_deref().unwrap_or(insns), input);
         let steps = flow.steps.as_mut_slice();
         for at in (0..steps.len()).rev() {
             let step = steps[at];

@@ -20,7 +20,8 @@ pub(super) fn compile<T: Target>(insns: &[Insn], input: Input) -> Option<(T, Nee
     let mut graph = Graph::of(Flow::of(insns, input));
     let switches = switch::find(&mut graph);
     let needs = needs(&graph, input);
-    let mut target = T::new(needs, insns.len());
+    let len = graph.nodes.len();
+    let mut target = T::new(needs, len);
     let tables = reserve(&mut target, &graph, &switches);
     let start = target.here();
     if graph.nodes.iter().any(may_end) {
@@ -28,10 +29,10 @@ pub(super) fn compile<T: Target>(insns: &[Insn], input: Input) -> Option<(T, Nee
     }
     let zero = target.here();
     let stub = if needs.helper { target.helper_stub() } else { start };
-    let places = vec![start; insns.len()];
+    let places = vec![start; len];
     let mut lower = Lower { target, graph, places, zero, stub, joined: None };
     let mut switches = switches.iter().zip(&tables).rev().peekable();
-    for index in (0..insns.len()).rev() {
+    for index in (0..len).rev() {
         if matches!(lower.graph.nodes[index], Node::Dead) {
             continue;
         }

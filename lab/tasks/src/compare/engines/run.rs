@@ -5,7 +5,8 @@ use std::path::Path;
 
 use callgate::compile::{Options, compile};
 use callgate::{Arch, Endian, SeccompData};
-use callgate_core::{Program, is_constant_allow};
+use callgate_bpf::random::Rng;
+use callgate_core::{Insn, Op, Program, Verdict, Word, is_constant_allow};
 use callgate_measure::engines as measure;
 use callgate_measure::engines::workloads::{self, EngineInputs, Workload};
 use callgate_vm::EngineKind;
@@ -31,6 +32,7 @@ pub(in super::super) fn measure(
     versions.iter().for_each(|version| progress(version));
     let mut workloads = workloads::all();
     workloads.push(long()?);
+    workloads.push(reloading()?);
     for path in filters.map_or(Ok(Vec::new()), |filters| files(filters, "bpf"))? {
         let read = || {
             let bytes = fs::read(&path).map_err(|error| error.to_string())?;
@@ -84,6 +86,35 @@ fn long() -> Result<Workload> {
         }
     }
     Err(format!("{LONG} random rules give fewer than {LONG} instructions"))
+}
+
+/// How many rules [`reloading`] tests.
+const RELOADING: usize = 100;
+
+/// A program that loads all words again for each rule, as those of compilers that translate rule after rule.
+fn reloading() -> Result<Workload> {
+    let low = Word::arg_low(1).ok_or("no argument 1")?.offset(Endian::Little);
+    let high = Word::arg_high(1).ok_or("no argument 1")?.offset(Endian::Little);
+    let mut rng = Rng::new(5);
+    let mut insns = Vec::new();
+    for _ in 0..RELOADING {
+        // Of a tenth as many syscalls, so that each has several rules.
+        let nr = 3 * rng.below(RELOADING / 10) as u32;
+        insns.extend([
+            Insn::new(Op::LdWordAbs, Word::NR.offset(Endian::Little)),
+            Insn::branch(Op::JeqK, nr, 0, 5),
+            Insn::new(Op::LdWordAbs, high),
+            Insn::branch(Op::JeqK, 0, 0, 3),
+            Insn::new(Op::LdWordAbs, low),
+            Insn::branch(Op::JeqK, rng.below(1000) as u32, 0, 1),
+            Insn::new(Op::RetK, Verdict::ALLOW.0),
+        ]);
+    }
+    insns.push(Insn::new(Op::RetK, Verdict::errno(1).0));
+    let program = Program::new(insns).map_err(|error| error.to_string())?;
+    // The number is compared with all rules.
+    let hot = SeccompData { nr: 1, ..openat() };
+    Ok(workloads::of_syscalls(format!("reloading-{RELOADING}-rules"), program, Endian::Little, hot))
 }
 
 /// Our own engines.
