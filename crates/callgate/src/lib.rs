@@ -111,7 +111,7 @@ pub use stack::merge;
 /// The examples in Rust of the page for authors of programs.
 #[cfg(doctest)]
 #[cfg(target_os = "linux")]
-#[doc = include_str!("../../../docs/program.md")]
+#[doc = include_str!("../../../docs/how-to/filters-in-programs.md")]
 struct ProgramPage;
 
 /// The example in Rust of the README of the repository.

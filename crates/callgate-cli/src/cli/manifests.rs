@@ -57,12 +57,12 @@ fn must_parse(place: &str, words: &[String]) {
 
 #[test]
 fn the_command_lines_of_the_page_are_accepted() {
-    let text = std::fs::read_to_string(root().join("docs/fleet.md")).unwrap();
+    let text = std::fs::read_to_string(root().join("docs/how-to/fleet.md")).unwrap();
     // Examples are indented by four blanks; sentences are not.
     let examples: Vec<&str> = text.lines().filter(|line| line.starts_with("    ")).collect();
     let all = command_lines(&examples.join("\n"));
     assert!(all.len() >= 10, "{all:?}");
-    all.iter().for_each(|words| must_parse("docs/fleet.md", words));
+    all.iter().for_each(|words| must_parse("docs/how-to/fleet.md", words));
 }
 
 /// The text of a manifest.

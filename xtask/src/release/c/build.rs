@@ -94,7 +94,7 @@ fn fill(context: &Context, machine: Machine, installed: &Installed, tree: &Path)
         &tree.join("lib/pkgconfig/callgate.pc"),
         install::pkgconfig_text(library()?, prefix, libdir),
     )?;
-    for name in ["LICENSE-APACHE", "LICENSE-MIT", "docs/c.md"] {
+    for name in ["LICENSE-APACHE", "LICENSE-MIT", "docs/how-to/c.md"] {
         copy(&context.root.join(name), tree)?;
     }
     let licenses = notices(context, "crates/callgate-c", &installed.target)?;
