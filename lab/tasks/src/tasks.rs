@@ -12,7 +12,7 @@ use callgate_tasks::Task;
 pub(crate) const TASKS: &[Task] = &[
     Task {
         name: "binaries",
-        summary: "compare the syscalls found in code with recordings, and write docs/reference/binaries.md",
+        summary: "compare the syscalls found in code with recordings, and write lab/results/binaries.md",
         help: binaries::HELP,
         run: binaries::run,
     },
@@ -186,7 +186,7 @@ pub(crate) const TASKS: &[Task] = &[
     },
     Task {
         name: "suites",
-        summary: "check profiles from test suites of Debian programs, for docs/reference/generate.md",
+        summary: "check profiles from test suites of Debian programs, for lab/results/unseen.md",
         help: suites::HELP,
         run: suites::run,
     },
