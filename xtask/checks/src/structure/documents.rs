@@ -1,4 +1,4 @@
-//! The paths that documents name exist, and README.md and the pages in `docs` stay short.
+//! The paths that documents name exist, README.md and the pages in `docs` stay short, and the index of results is complete.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,8 @@ const DOCS_WORDS: usize = 55_000;
 const TASK_WORDS: usize = 600;
 
 /// The kinds of pages: directories of `docs`.
-pub(crate) const KINDS: &[&str] = &["tutorials", "how-to", "reference", "explanation", "developers"];
+pub(crate) const KINDS: &[&str] =
+    &["tutorials", "how-to", "reference", "explanation", "developers"];
 
 /// The documents of the tree.
 pub(crate) fn documents(root: &Path, packages: &[PathBuf]) -> Result<Vec<PathBuf>> {
@@ -75,6 +76,9 @@ pub(super) fn words(root: &Path) -> Result<(String, Vec<String>)> {
 pub(super) fn check(root: &Path, packages: &[PathBuf]) -> Result<Vec<String>> {
     let mut errors = Vec::new();
     errors.extend(too_long(&String::from_utf8_lossy(&read(&root.join("README.md"))?)));
+    let results = root.join("lab/results");
+    let index = read(&results.join("README.md"))?;
+    errors.extend(unlisted(&String::from_utf8_lossy(&index), &files(&results, "md")?));
     for document in documents(root, packages)? {
         let directory = document.parent().unwrap_or(root);
         let text = String::from_utf8_lossy(&read(&document)?).into_owned();
@@ -94,6 +98,16 @@ pub(super) fn check(root: &Path, packages: &[PathBuf]) -> Result<Vec<String>> {
         }
     }
     Ok(errors)
+}
+
+/// Pages of results that their index does not list, as messages.
+fn unlisted(index: &str, pages: &[PathBuf]) -> Vec<String> {
+    let listed: Vec<&str> = index.lines().flat_map(links).collect();
+    let names = pages.iter().filter_map(|page| page.file_name()?.to_str());
+    names
+        .filter(|name| *name != "README.md" && !listed.contains(name))
+        .map(|name| format!("lab/results/{name}: is not in lab/results/README.md"))
+        .collect()
 }
 
 /// A message if the text of README.md has too many words.
@@ -131,6 +145,13 @@ mod tests {
         assert_eq!(too_long(&longest), None);
         let message = too_long(&(longest + "more")).unwrap();
         assert!(message.starts_with("README.md: 901 words; the limit is 900."), "{message}");
+    }
+
+    #[test]
+    fn results_that_the_index_lacks_are_named() {
+        let pages = ["README.md", "a.md", "b.md"].map(|name| Path::new("/results").join(name));
+        let errors = unlisted("| [a.md](a.md) | a |\n", &pages);
+        assert_eq!(errors, ["lab/results/b.md: is not in lab/results/README.md"]);
     }
 
     #[test]
