@@ -3,12 +3,20 @@
 //! A block with the info string `console` has commands, each after `$ `, and what they print, standard output and standard
 //! error together. `# exit status N` below the output is the exit status, unless it is 0. A block with a file name after the
 //! language, such as `json profile.json`, is a file. Other blocks are not used. `BLESS=1` writes the output into the page.
+//!
+//! A comment `<!-- example: numbers -->` directly above a block of commands relaxes the comparison: numbers and the space
+//! around them vary, and a line `…` stands for at least one line that is not shown. Such output is only written if it does
+//! not match.
 
 use std::path::{Path, PathBuf};
 
-use callgate_testing::{Need, Skip, TestResult, Trial, test};
+use callgate_testing::{Need, Skip, TestResult, Trial, needs_program, test};
 
+use super::readme::{is_shown, without_numbers};
 use super::{Directory, changes, needs};
+
+/// The comment above a block of commands whose output has numbers that vary.
+const NUMBERS: &str = "<!-- example: numbers -->";
 
 /// A test per page with a block of commands.
 pub(crate) fn tests() -> Vec<Trial> {
@@ -42,11 +50,16 @@ fn matches_its_output(page: &str) -> TestResult {
     }
     let path = docs().join(page);
     let text = std::fs::read_to_string(&path).unwrap();
-    if text.contains("$ callgate run") {
-        needs("seccomp")?;
+    for (subcommand, what) in [("run", "seccomp"), ("record", "ptrace"), ("test", "ptrace")] {
+        let words = format!("callgate {subcommand} ");
+        if text.lines().any(|line| line.starts_with("$ ") && line.contains(&words)) {
+            needs(what)?;
+        }
     }
-    if text.contains("$ callgate record") {
-        needs("ptrace")?;
+    for tool in ["curl", "/usr/bin/python3"] {
+        if text.contains(&format!("{tool} -")) {
+            needs_program(Need::Tool, tool)?;
+        }
     }
     let played = play(&text, page);
     if std::env::var_os("BLESS").is_some() {
@@ -70,8 +83,10 @@ fn play(text: &str, page: &str) -> String {
         played.push('\n');
     };
     let mut lines = text.lines();
+    let mut above = "";
     while let Some(line) = lines.next() {
         add(line);
+        let varies = std::mem::replace(&mut above, line) == NUMBERS;
         let Some(info) = line.strip_prefix("```").filter(|info| !info.is_empty()) else { continue };
         let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
         match info.split_once(' ') {
@@ -80,17 +95,16 @@ fn play(text: &str, page: &str) -> String {
                 block.iter().for_each(|line| add(line));
             }
             None if info == "console" => {
-                for command in block.iter().filter_map(|line| line.strip_prefix("$ ")) {
+                let commands = block.iter().enumerate();
+                for (at, command) in
+                    commands.filter_map(|(at, line)| Some((at, line.strip_prefix("$ ")?)))
+                {
                     add(&format!("$ {command}"));
-                    let output = directory.run(&format!("exec 2>&1\n{command}"));
-                    String::from_utf8_lossy(&output.stdout)
-                        .lines()
-                        .for_each(|line| add(line.trim_end()));
-                    match output.status.code() {
-                        Some(0) => {}
-                        Some(status) => add(&format!("# exit status {status}")),
-                        None => panic!("{page}: {command}: {}", output.status),
-                    }
+                    let printed = run(&directory, command, page);
+                    let shown = block[at + 1..].iter().take_while(|line| !line.starts_with("$ "));
+                    let shown: Vec<String> = shown.map(|line| (*line).to_owned()).collect();
+                    let matches = varies && is_shown(&numberless(&printed), &numberless(&shown));
+                    (if matches { &shown } else { &printed }).iter().for_each(|line| add(line));
                 }
             }
             None => block.iter().for_each(|line| add(line)),
@@ -98,4 +112,21 @@ fn play(text: &str, page: &str) -> String {
         add("```");
     }
     played
+}
+
+/// What a command prints, and its exit status unless that is 0.
+fn run(directory: &Directory, command: &str, page: &str) -> Vec<String> {
+    let output = directory.run(&format!("exec 2>&1\n{command}"));
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let mut lines: Vec<String> = printed.lines().map(|line| line.trim_end().to_owned()).collect();
+    match output.status.code() {
+        Some(0) => {}
+        Some(status) => lines.push(format!("# exit status {status}")),
+        None => panic!("{page}: {command}: {}", output.status),
+    }
+    lines
+}
+
+fn numberless(lines: &[String]) -> Vec<String> {
+    lines.iter().map(|line| without_numbers(line)).collect()
 }
