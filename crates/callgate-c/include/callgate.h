@@ -41,7 +41,7 @@
  * No function aborts or unwinds, except that Rust's allocator aborts the process
  * when memory is exhausted. Time is bounded by the limits of the compiler.
  *
- * docs/how-to/c.md has examples.
+ * docs/how-to/filters-in-c.md has examples.
  */
 #ifndef CALLGATE_H
 #define CALLGATE_H
@@ -141,8 +141,8 @@ void callgate_error_free(callgate_error *error);
  */
 
 /*
- * A policy or a program as text: a profile of Docker, Podman or OCI, a unit of
- * systemd, a policy of Kafel or minijail, a listing, and others. The content
+ * A policy or a program as text: a Docker, Podman or OCI profile, a systemd
+ * unit, a Kafel or minijail policy, a listing, and others. The content
  * decides which, unless callgate_source_set sets "format".
  */
 CALLGATE_CHECKED int callgate_source_text(const char *text, size_t length, callgate_source **source,
@@ -190,8 +190,8 @@ CALLGATE_CHECKED int callgate_source_add_source(callgate_source *expression, con
  *	enosys_above	on, off or runc-1.1: ENOSYS for newer syscalls
  *	systemd		the version of systemd, such as 257
  *	minijail_semantics	c or python: the compiler of minijail that decides
- *	part		the part of a text with several: the name of a resource of
- *			Kubernetes, the thread of a document of Firecracker, or
+ *	part		the part of a text with several: the name of a Kubernetes
+ *			resource, the thread of a Firecracker document, or
  *			the name or line of an array in source code
  *	strict		true or false: whether unknown names and invisible characters are
  *			errors
