@@ -12,6 +12,7 @@ use super::tree::{File, paths, texts};
 const PLACES: &[(&str, &str)] = &[
     ("Cargo.toml", "repository = \"https://{place}\"\n"),
     ("Cargo.toml", "documentation = \"https://{place}/tree/main/docs\"\n"),
+    ("book.toml", "git-repository-url = \"https://{place}\"\n"),
     (".github/workflows/release.yml", "IMAGE: {image}\n"),
     ("README.md", "go get {place}/bindings/go`"),
     ("README.md", "{image}:"),
