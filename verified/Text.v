@@ -1,4 +1,4 @@
-(** The grammar of the policy text, version 1, as its parser. docs/policy-text.md describes it with an example.
+(** The grammar of the policy text, version 1, as its parser. docs/reference/languages/policy-text.md describes it with an example.
     Words and lines are read from the last to the first: what belongs to a line [rule …] is known when that line is read. *)
 From Coq Require Import NArith List Bool Ascii String.
 From Callgate Require Import Spec.

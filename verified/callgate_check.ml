@@ -66,7 +66,7 @@ let () =
       (match returned with Some v -> show v | None -> "nothing") (show demanded);
     print_call order bytes variables;
     exit 1
-  | WrongText line -> fail (Printf.sprintf "%s:%Ld: not a line of a policy text of version 1 here (docs/policy-text.md)" policy (int64 line))
+  | WrongText line -> fail (Printf.sprintf "%s:%Ld: not a line of a policy text of version 1 here (docs/reference/languages/policy-text.md)" policy (int64 line))
   | WrongProgram -> fail (program ^ ": the kernel does not accept this as a seccomp filter")
   | Undecided Budget -> fail "not decided: more than 2^19 steps"
   | Undecided Complexity -> fail "not decided: the program computes a value of more than 200 parts"

@@ -3,7 +3,7 @@
 // A browser lays out the text of a field as a whole, at once, and again after each key, so a text can stop the page. Lines
 // cost most; then characters that are not printable ASCII, each of which may be a run of its own (tabs, other fonts, other
 // directions). In one line, the time grows with the square of their number. The limits keep an update of the page below a
-// second; docs/web.md has the measurements.
+// second; docs/reference/web-page.md has the measurements.
 
 /** The limits of the fields. Policies have hundreds of lines, listings of programs at most 4,096. */
 export const FIELD = { characters: 1 << 19, lines: 10_000, special: 20_000, specialInLine: 500, where: "this page reads at most" };

@@ -9,7 +9,7 @@
 //
 // All functions are safe for concurrent use. Compiling needs no privileges, and works on every operating system;
 // [Program.Install] is for Linux. The work of a call is bounded by the limits of readers and of decision diagrams
-// (docs/limits.md of the project): a filter that exceeds one is an [Error]. At most GOMAXPROCS calls work at a time, each with
+// (docs/reference/limits.md of the project): a filter that exceeds one is an [Error]. At most GOMAXPROCS calls work at a time, each with
 // at most 512 MiB; others wait. The first call prepares the compiler, which takes about a second of processor time: see
 // [UseCache].
 package callgate

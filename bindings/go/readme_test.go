@@ -25,7 +25,7 @@ func TestREADME(t *testing.T) {
 	}
 }
 
-// The program in Go of docs/program.md prints what its comment says.
+// The program in Go of docs/how-to/filters-in-go.md prints what its comment says.
 func TestProgramPage(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("filters are for Linux")
@@ -35,7 +35,7 @@ func TestProgramPage(t *testing.T) {
 	_, comment, hasOutput := strings.Cut(program, "fmt.Println(err) // ")
 	expected, _, _ := strings.Cut(comment, "\n")
 	if !isMarked || !isClosed || !hasOutput {
-		t.Fatal("docs/program.md has no program in Go with the mark and the comment")
+		t.Fatal("docs/how-to/filters-in-go.md has no program in Go with the mark and the comment")
 	}
 	file := filepath.Join(t.TempDir(), "main.go")
 	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
@@ -51,7 +51,7 @@ func TestProgramPage(t *testing.T) {
 	}
 }
 
-// programPage is docs/program.md. A release of the module is without it; the tests of the repository run below its root.
+// programPage is docs/how-to/filters-in-go.md. A release of the module is without it; the tests of the repository run below its root.
 func programPage(t *testing.T) string {
 	t.Helper()
 	directory, err := os.Getwd()
@@ -59,10 +59,10 @@ func programPage(t *testing.T) string {
 		t.Fatal(err)
 	}
 	for parent := filepath.Dir(directory); parent != directory; directory, parent = parent, filepath.Dir(parent) {
-		if page, err := os.ReadFile(filepath.Join(parent, "docs", "program.md")); err == nil {
+		if page, err := os.ReadFile(filepath.Join(parent, "docs", "how-to", "filters-in-go.md")); err == nil {
 			return string(page)
 		}
 	}
-	t.Skip("docs/program.md is not here")
+	t.Skip("docs/how-to/filters-in-go.md is not here")
 	return ""
 }

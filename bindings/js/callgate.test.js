@@ -95,18 +95,18 @@ test("the examples in README.md have the output that is there", () => {
   assert.ok(filter.length > 0 && filter.length % 8 === 0);
 });
 
-/** The first directory above this one that has docs/program.md: the repository. Published packages are elsewhere. */
+/** The first directory above this one that has docs/how-to/filters-in-javascript.md: the repository. Published packages are elsewhere. */
 function repository() {
   let at = new URL(".", import.meta.url);
   for (let above = new URL("..", at); above.href !== at.href; above = new URL("..", at)) {
-    if (existsSync(new URL("docs/program.md", above))) return above;
+    if (existsSync(new URL("docs/how-to/filters-in-javascript.md", above))) return above;
     at = above;
   }
   return null;
 }
 
-test("the program in docs/program.md writes the filter", { skip: repository() === null && "docs/program.md is not here" }, () => {
-  const page = readFileSync(new URL("docs/program.md", repository()), "utf8");
+test("the program in docs/how-to/filters-in-javascript.md writes the filter", { skip: repository() === null && "docs/how-to/filters-in-javascript.md is not here" }, () => {
+  const page = readFileSync(new URL("docs/how-to/filters-in-javascript.md", repository()), "utf8");
   const [, code] = page.match(/^<!-- js -->\n```js\n(.*?)^```$/ms);
   const text = "ERRNO(1) { mkdir, mkdirat } DEFAULT ALLOW";
   assert.ok(code.includes(text));

@@ -2,7 +2,7 @@
 --
 -- The result is a recording again, so parts can be merged on many machines, and their results merged in the same way. All
 -- copies of a run must be in the same part, or the parts must not overlap: a merged recording that shares only some of its
--- runs with others is an error. docs/fleet.md explains how to use it.
+-- runs with others is an error. docs/how-to/merge-recordings.md explains how to use it.
 
 -- Recordings of an old or a new format, or none.
 CREATE OR REPLACE TEMP TABLE given AS

@@ -1,7 +1,8 @@
-//! Development tasks: `cargo xtask help`. The installation of the C library, releases and packages for other languages are
-//! here. What needs the product is in the package `callgate-checks`, to which `checks` leads; experiments and comparisons are
+//! Development tasks: `cargo xtask help`. The installation of the C library, releases, packages for other languages and the book
+//! are here. What needs the product is in the package `callgate-checks`, to which `checks` leads; experiments and comparisons are
 //! in the workspace `lab`.
 
+mod book;
 mod checks;
 mod install;
 mod owner;
@@ -15,6 +16,12 @@ use std::process::ExitCode;
 use callgate_tasks::Task;
 
 const TASKS: &[Task] = &[
+    Task {
+        name: "book",
+        summary: "build the pages of docs as a book with search, and check its links",
+        help: book::HELP,
+        run: book::run,
+    },
     Task {
         name: "install",
         summary: "build and install libseccomp.so.2 or libcallgate with its headers",

@@ -1,4 +1,4 @@
-"""The program in Python of docs/program.md does what it says."""
+"""The program in Python of docs/how-to/filters-in-python.md does what it says."""
 
 import re
 import subprocess
@@ -6,7 +6,7 @@ import sys
 import unittest
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "program.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "filters-in-python.md"
 
 
 class ProgramPage(unittest.TestCase):

@@ -41,7 +41,7 @@
  * No function aborts or unwinds, except that Rust's allocator aborts the process
  * when memory is exhausted. Time is bounded by the limits of the compiler.
  *
- * docs/c.md has examples.
+ * docs/how-to/filters-in-c.md has examples.
  */
 #ifndef CALLGATE_H
 #define CALLGATE_H
@@ -141,8 +141,8 @@ void callgate_error_free(callgate_error *error);
  */
 
 /*
- * A policy or a program as text: a profile of Docker, Podman or OCI, a unit of
- * systemd, a policy of Kafel or minijail, a listing, and others. The content
+ * A policy or a program as text: a Docker, Podman or OCI profile, a systemd
+ * unit, a Kafel or minijail policy, a listing, and others. The content
  * decides which, unless callgate_source_set sets "format".
  */
 CALLGATE_CHECKED int callgate_source_text(const char *text, size_t length, callgate_source **source,
@@ -178,7 +178,7 @@ CALLGATE_CHECKED int callgate_source_add_source(callgate_source *expression, con
  *
  *	name		the name in messages, "source" without this; its
  *			extension helps to recognize the format
- *	format		a name such as docker or kafel (docs/commands.md lists
+ *	format		a name such as docker or kafel (docs/reference/commands.md lists
  *			them), or bpftext; without this, the content decides
  *	arches		the architectures, with commas: x86_64,x86
  *	machine		the architecture where a source names none; that of the
@@ -190,8 +190,8 @@ CALLGATE_CHECKED int callgate_source_add_source(callgate_source *expression, con
  *	enosys_above	on, off or runc-1.1: ENOSYS for newer syscalls
  *	systemd		the version of systemd, such as 257
  *	minijail_semantics	c or python: the compiler of minijail that decides
- *	part		the part of a text with several: the name of a resource of
- *			Kubernetes, the thread of a document of Firecracker, or
+ *	part		the part of a text with several: the name of a Kubernetes
+ *			resource, the thread of a Firecracker document, or
  *			the name or line of an array in source code
  *	strict		true or false: whether unknown names and invisible characters are
  *			errors
@@ -211,7 +211,7 @@ CALLGATE_CHECKED int callgate_source_add_file(callgate_source *source, const cha
 
 /*
  * Gives a variable of the policy a value, in place of an earlier one
- * (docs/variables.md). All functions but callgate_compile_template need the
+ * (docs/reference/variables.md). All functions but callgate_compile_template need the
  * values of all variables.
  */
 CALLGATE_CHECKED int callgate_source_set_variable(callgate_source *source, const char *name,
@@ -326,7 +326,7 @@ void callgate_program_free(callgate_program *program);
 
 /*
  * Templates: programs with variables, whose values are known only when the
- * filter is installed (docs/variables.md)
+ * filter is installed (docs/reference/variables.md)
  */
 
 typedef struct callgate_variable {

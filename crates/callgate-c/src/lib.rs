@@ -1,6 +1,6 @@
 //! Callgate's C library: compiles, explains, compares and installs seccomp filters.
 //!
-//! `include/callgate.h` declares and documents the functions for C; `docs/c.md` has an example.
+//! `include/callgate.h` declares and documents the functions for C; `docs/how-to/filters-in-c.md` has an example.
 //!
 //! | module | what it does |
 //! |---|---|

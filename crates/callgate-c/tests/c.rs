@@ -19,7 +19,7 @@ callgate_testing::tests![
     the_emitted_installer_agrees_with_the_header,
     the_example_of_the_documentation_runs,
     the_library_exports_what_the_header_declares,
-    the_program_of_the_page_for_authors_runs,
+    the_first_program_of_the_page_runs,
 ];
 
 const FLAGS: &[&str] = &["-Wall", "-Wextra", "-Werror", "-pedantic", "-pthread"];
@@ -154,7 +154,7 @@ fn the_emitted_installer_agrees_with_the_header() -> TestResult {
     Ok(())
 }
 
-/// The text after a heading in `docs/c.md`: the next indented block.
+/// The text after a heading in `docs/how-to/filters-in-c.md`: the next indented block.
 fn block(document: &str, before: &str) -> String {
     let (_, rest) = document.split_once(before).unwrap_or_else(|| panic!("no {before:?}"));
     let lines = rest.lines().skip_while(|line| !line.starts_with("    "));
@@ -165,7 +165,7 @@ fn block(document: &str, before: &str) -> String {
 
 fn the_example_of_the_documentation_runs() -> TestResult {
     needs_program(Need::Tool, "cc")?;
-    let document = fs::read_to_string(own("../../docs/c.md")).unwrap();
+    let document = fs::read_to_string(own("../../docs/how-to/filters-in-c.md")).unwrap();
     let directory = directory("example");
     let source = directory.join("sandbox.c");
     fs::write(&source, block(&document, "<!-- sandbox.c -->")).unwrap();
@@ -184,10 +184,10 @@ fn the_example_of_the_documentation_runs() -> TestResult {
     Ok(())
 }
 
-/// The program in C of the page for authors of programs: the next block of code in C after its mark.
-fn the_program_of_the_page_for_authors_runs() -> TestResult {
+/// The first program of the page about C: the block after its mark.
+fn the_first_program_of_the_page_runs() -> TestResult {
     needs_program(Need::Tool, "cc")?;
-    let document = fs::read_to_string(own("../../docs/program.md")).unwrap();
+    let document = fs::read_to_string(own("../../docs/how-to/filters-in-c.md")).unwrap();
     let (_, rest) = document.split_once("<!-- c -->\n```c\n").unwrap();
     let (text, _) = rest.split_once("```\n").unwrap();
     let directory = directory("page");

@@ -14,7 +14,7 @@ use crate::text::shell_word;
 /// The file for the policy, if any.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PolicyOption {
-    /// Also write the policy that the program was proved to have, as a text (see docs/policy-text.md)
+    /// Also write the policy that the program was proved to have, as a text (see docs/reference/languages/policy-text.md)
     #[arg(long = "policy", value_name = "FILE", value_hint = ValueHint::FilePath)]
     policy_text: Option<PathBuf>,
 }

@@ -14,7 +14,7 @@ use crate::text::shell_word;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Smt2Option {
     /// Also write an SMT-LIB 2 script that z3, cvc5 or another solver finds unsatisfiable exactly when the
-    /// two sides are equivalent (see docs/checking.md)
+    /// two sides are equivalent (see docs/explanation/checking.md)
     #[arg(long = "smt2", value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: Option<PathBuf>,
 }

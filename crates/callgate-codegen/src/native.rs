@@ -12,7 +12,7 @@
 //!   first, 16 bits per instruction.
 //!
 //! [`KERNELS`] has what Debian's newest kernels execute in emulation, where instructions are counted exactly: `cargo lab kernels
-//! costs --check` repeats the measurement, and `docs/kernels.md` shows the figures of more kernels.
+//! costs --check` repeats the measurement, and `lab/results/kernels.md` shows the figures of more kernels.
 
 use callgate_core::Arch;
 

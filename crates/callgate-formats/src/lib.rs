@@ -30,7 +30,7 @@
 //!
 //! [`ruleset`] is shared by all languages whose rules libseccomp combines. [`Profile`] is what a reader returns: the
 //! policy, how the filter is to be installed, and the warnings. A reader does no I/O, does not use recursion whose
-//! depth depends on the input, and has a limit for everything that costs memory or time (`docs/limits.md`).
+//! depth depends on the input, and has a limit for everything that costs memory or time (`docs/reference/limits.md`).
 //!
 //! # How to add a language
 //!

@@ -80,7 +80,7 @@ impl UnsafeArguments {
             Why::EmptyPath => "give a descriptor instead, such as 3",
             Why::Poll => "give a timeout of 0",
             Why::Other(_) => {
-                "docs/measuring.md has the rules; without arguments, those of --list-calls are used"
+                "docs/reference/bench.md has the rules; without arguments, those of --list-calls are used"
             }
         }
     }

@@ -258,7 +258,7 @@ fn syscalls_are_chosen_that_show_what_filters_do() -> TestResult {
 
 /// `BLESS=1` writes the table into the document.
 fn the_document_lists_the_syscalls() -> TestResult {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/measuring.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/bench.md");
     let text = std::fs::read_to_string(path).unwrap();
     let (head, tail) = text.split_once("<!-- calls -->\n").unwrap();
     let (old, tail) = tail.split_once("<!-- end -->\n").unwrap();

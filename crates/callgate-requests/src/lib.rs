@@ -80,7 +80,7 @@
 //! # Limits
 //!
 //! A request has at most 32 MiB and 512 levels of nesting, `merge` takes at most 64 sources, and each reader and diagram
-//! has its own limits (`docs/limits.md`), so that memory and time are bounded.
+//! has its own limits (`docs/reference/limits.md`), so that memory and time are bounded.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

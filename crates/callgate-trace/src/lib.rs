@@ -24,7 +24,7 @@
 //! 2. Add it to `read/detect.rs`: a variant of `DetectedFormat`, and its turn for each line.
 //! 3. Add its variant of [`RecordingMethod`](recording::RecordingMethod), and convert the result in
 //!    `read/reader.rs` and `counts/reader.rs`.
-//! 4. Describe it in the documentation of [`read`], add tests to `read/tests/`, and a row to `docs/limits.md`
+//! 4. Describe it in the documentation of [`read`], add tests to `read/tests/`, and a row to `docs/reference/limits.md`
 //!    after `cargo lab hostile` measured what hostile input costs.
 //!
 //! Texts that programs print about denials are in `logs/markers.rs`, whether a reader understands them or not: a line that has

@@ -26,7 +26,7 @@
 //!   sample*, Ann. Statist. 11, 1983) for runs, with half a pair added because `m` is small.
 //!
 //! So with `p = k / n` and `z = 1.96`, the limits are `p − √((p − L)² + z² V)` and `p + √((U − p)² + z² V)`, within 0 and 1.
-//! `docs/generate.md` has an experiment.
+//! `lab/results/unseen.md` has an experiment.
 //!
 //! # The number of unseen syscalls
 //!

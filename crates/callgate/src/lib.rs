@@ -108,10 +108,10 @@ pub use listener::needs_listener;
 pub use optimize::optimize;
 pub use stack::merge;
 
-/// The examples in Rust of the page for authors of programs.
+/// The examples of the page about filters in Rust.
 #[cfg(doctest)]
 #[cfg(target_os = "linux")]
-#[doc = include_str!("../../../docs/program.md")]
+#[doc = include_str!("../../../docs/how-to/filters-in-rust.md")]
 struct ProgramPage;
 
 /// The example in Rust of the README of the repository.

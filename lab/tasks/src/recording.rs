@@ -16,7 +16,7 @@ usage: cargo lab recording [--others] [--rounds N] [--only TEXT]
 
 Runs commands without a recorder, under `callgate record` with each of its methods,
 and under `strace -f -o /dev/null`, in turn. Prints the median times as a table in
-Markdown, as in docs/recording.md. Omits commands that are not installed and methods
+Markdown, as in lab/results/recording.md. Omits commands that are not installed and methods
 that are not permitted. Redis listens on port 6397 of 127.0.0.1 meanwhile. The machine
 should be otherwise idle.
 

@@ -12,7 +12,7 @@ use callgate_tasks::Task;
 pub(crate) const TASKS: &[Task] = &[
     Task {
         name: "binaries",
-        summary: "compare the syscalls found in code with recordings, and write docs/binaries.md",
+        summary: "compare the syscalls found in code with recordings, and write lab/results/binaries.md",
         help: binaries::HELP,
         run: binaries::run,
     },
@@ -30,7 +30,7 @@ pub(crate) const TASKS: &[Task] = &[
     },
     Task {
         name: "compare",
-        summary: "compare with other compilers and engines, and write docs/comparison.md",
+        summary: "compare with other compilers and engines, and write lab/results/comparison.md",
         help: compare::HELP,
         run: compare::run,
     },
@@ -48,7 +48,7 @@ pub(crate) const TASKS: &[Task] = &[
     },
     Task {
         name: "experiments",
-        summary: "repeat published experiments, and write docs/experiments.md and docs/published.md",
+        summary: "repeat published experiments, and write lab/results/experiments.md and lab/results/published.md",
         help: experiments::HELP,
         run: experiments::run,
     },
@@ -156,7 +156,7 @@ pub(crate) const TASKS: &[Task] = &[
     },
     Task {
         name: "optimum",
-        summary: "compare small programs with the best ones, and write docs/optimum.md",
+        summary: "compare small programs with the best ones, and write lab/results/optimum.md",
         help: optimum::HELP,
         run: optimum::run,
     },
@@ -186,7 +186,7 @@ pub(crate) const TASKS: &[Task] = &[
     },
     Task {
         name: "suites",
-        summary: "check profiles from test suites of Debian programs, for docs/generate.md",
+        summary: "check profiles from test suites of Debian programs, for lab/results/unseen.md",
         help: suites::HELP,
         run: suites::run,
     },
@@ -198,7 +198,7 @@ pub(crate) const TASKS: &[Task] = &[
     },
     Task {
         name: "startup",
-        summary: "measure the start of a process up to its filter, and write docs/startup.md",
+        summary: "measure the start of a process up to its filter, and write lab/results/startup.md",
         help: startup::HELP,
         run: startup::run,
     },

@@ -12,6 +12,7 @@ use super::tree::{File, paths, texts};
 const PLACES: &[(&str, &str)] = &[
     ("Cargo.toml", "repository = \"https://{place}\"\n"),
     ("Cargo.toml", "documentation = \"https://{place}/tree/main/docs\"\n"),
+    ("book.toml", "git-repository-url = \"https://{place}\"\n"),
     (".github/workflows/release.yml", "IMAGE: {image}\n"),
     ("README.md", "go get {place}/bindings/go`"),
     ("README.md", "{image}:"),
@@ -21,11 +22,11 @@ const PLACES: &[(&str, &str)] = &[
     ("bindings/js/package.json", "\"https://{place}/issues\""),
     ("bindings/python/pyproject.toml", "\"https://{place}\""),
     ("fleet/kubernetes/kustomization.yaml", "newName: {image}\n"),
-    ("docs/review.md", "uses: {slug}/.github/actions/review@"),
+    ("docs/how-to/review-in-ci.md", "uses: {slug}/.github/actions/review@"),
 ];
 
 /// Files that are about the placeholder.
-const ABOUT_PLACEHOLDER: [&str; 2] = ["docs/releasing.md", "xtask/src/owner/place.rs"];
+const ABOUT_PLACEHOLDER: [&str; 2] = ["docs/developers/releasing.md", "xtask/src/owner/place.rs"];
 
 /// Fails if a file names another owner than the root's `Cargo.toml`, or none where it must. Returns how many places it found.
 pub(super) fn check(root: &Path) -> Result<usize> {
@@ -144,11 +145,11 @@ mod tests {
 
     #[test]
     fn a_missing_place_is_an_error() {
-        let files = [File { path: "docs/review.md".to_owned(), text: String::new() }];
+        let files = [File { path: "docs/how-to/review-in-ci.md".to_owned(), text: String::new() }];
         let errors = missing(&files, &owner("us"));
         assert_eq!(errors.len(), PLACES.len());
         let action = format!("uses: {}/.github/actions/review@", owner("us").slug());
-        let action = format!("docs/review.md: must contain {action:?}");
+        let action = format!("docs/how-to/review-in-ci.md: must contain {action:?}");
         assert!(errors.contains(&action), "{errors:?}");
     }
 

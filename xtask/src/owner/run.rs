@@ -12,7 +12,7 @@ usage: cargo xtask owner [github.com/NAME/callgate | --check]
 
 Prints where the tree is published, or writes another place into every file that
 names it: the manifests for crates, npm, pip and Go, imports, documents, names of
-images and of the review action. docs/releasing.md says what else an owner does.
+images and of the review action. docs/developers/releasing.md says what else an owner does.
 
   github.com/NAME/callgate   the repository of the new owner
   --check                    fail if a file has another owner than Cargo.toml, or

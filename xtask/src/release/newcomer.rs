@@ -202,10 +202,14 @@ impl Newcomer<'_> {
             return Err(printed);
         }
         // The first examples of the package compile only; this one installs a filter.
-        self.file("python", "program.py", &self.block("docs/program.md", "python")?)?;
+        self.file(
+            "python",
+            "program.py",
+            &self.block("docs/how-to/filters-in-python.md", "python")?,
+        )?;
         let printed = self.user("python", ". environment/bin/activate && python program.py")?;
         let last = printed.lines().last().unwrap_or_default();
-        expect("the program of docs/program.md", last, "Operation not permitted")
+        expect("the program of docs/how-to/filters-in-python.md", last, "Operation not permitted")
     }
 
     fn npm(&self) -> Result<()> {
@@ -246,15 +250,19 @@ impl Newcomer<'_> {
     }
 
     fn c(&self) -> Result<()> {
-        let document = self.document("docs/c.md")?;
+        let document = self.document("docs/how-to/filters-in-c.md")?;
         for name in ["sandbox.c", "sandbox.kafel"] {
-            let text =
-                named(&document, name).ok_or_else(|| format!("docs/c.md: has no block {name}"))?;
+            let text = named(&document, name)
+                .ok_or_else(|| format!("docs/how-to/filters-in-c.md: has no block {name}"))?;
             self.file("c", name, &text)?;
         }
         let packages = self.apt("c", C)?;
         let build = "gcc sandbox.c $(pkg-config --cflags --libs callgate) -o sandbox && ./sandbox";
-        expect("the example of docs/c.md", &self.user("c", build)?, "this is allowed\n")?;
+        expect(
+            "the example of docs/how-to/filters-in-c.md",
+            &self.user("c", build)?,
+            "this is allowed\n",
+        )?;
         self.purge(&packages)
     }
 

@@ -159,7 +159,7 @@ mod tests {
                     "release VERSION`",
                 ],
             ),
-            ("docs/drop-in.md", &["+callgateVERSION_"]),
+            ("docs/how-to/replace-libseccomp.md", &["+callgateVERSION_"]),
             (
                 "SECURITY.md",
                 &["download vVERSION ", "tags/vVERSION ", "callgate_VERSION_", "callgate:VERSION "],

@@ -1,7 +1,7 @@
 //! `cargo xtask wasm`: the core as a WebAssembly module, and the packages for JavaScript and Go that contain it.
 //!
 //! The module is built with fixed flags and without paths of this machine, so that every machine with the same
-//! toolchain builds the same bytes. `docs/decisions/bindings.md` says why none of them is in the repository.
+//! toolchain builds the same bytes. `docs/developers/decisions/bindings.md` says why none of them is in the repository.
 
 mod build;
 mod go_module;

@@ -18,6 +18,16 @@ pub fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// The directories in a directory, sorted.
+pub fn directories(directory: &Path) -> Result<Vec<PathBuf>> {
+    let entries =
+        fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut directories: Vec<PathBuf> = paths.filter(|path| path.is_dir()).collect();
+    directories.sort();
+    Ok(directories)
+}
+
 /// The name of a file without directory and extension.
 pub fn stem(path: &Path) -> String {
     path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())

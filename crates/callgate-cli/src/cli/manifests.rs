@@ -1,4 +1,4 @@
-//! The command lines in the manifests for fleets, and in their documentation, are accepted.
+//! The command lines in the manifests for fleets, and in pages about tasks, are accepted.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The words of a command line of a shell, without what follows it. Variables and substitutions get a value.
+/// The words of a command line of a shell, without what follows it. Variables, substitutions and the word PID get a value.
 fn words(line: &str) -> Vec<String> {
     let mut line = line.to_owned();
     while let Some(start) = line.find("$(") {
@@ -17,19 +17,29 @@ fn words(line: &str) -> Vec<String> {
             depth += i32::from(c == '(') - i32::from(c == ')');
             c == ')' && depth == 0
         });
-        line.replace_range(start..=start + end.expect("an open substitution"), "value");
+        line.replace_range(start..=start + end.expect("an open substitution"), "1");
     }
-    let mut words = Vec::new();
-    for word in line.split_whitespace() {
-        if ["&", "|", ">", "<", ";", "#", "&&"].iter().any(|end| word.starts_with(end)) {
-            break;
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in line.chars().chain([' ']) {
+        match (quote, c) {
+            (Some(end), c) if c == end => quote = None,
+            (None, '"' | '\'') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, ' ') => words.extend(word.take()),
+            (None, '&' | '|' | '>' | '<' | ';' | '#') if word.is_none() => break,
+            // Variables.
+            (None, '$') => {}
+            (_, c) => word.get_or_insert_default().push(c),
         }
-        let word = word.replace('$', "");
-        words.push(word.replace(['"', '\''], ""));
-        if line.contains(" -- ") && word == "--" {
+        if words.last().is_some_and(|last| last == "--") {
             words.push("command".to_owned());
             break;
         }
+    }
+    for word in words.iter_mut().filter(|word| *word == "PID") {
+        "1".clone_into(word);
     }
     words
 }
@@ -39,9 +49,10 @@ fn command_lines(text: &str) -> Vec<Vec<String>> {
     let text = text.replace("\\\n", " ");
     let commands = text.lines().filter_map(|line| {
         let line = line.trim_start();
-        // The start of the line, or after a pipe or in a pod.
-        let is_command =
-            |at: usize| at == 0 || ["| ", " -- "].iter().any(|before| line[..at].ends_with(before));
+        // The start of the line, or after a pipe, in a pod, as root, or in a sandbox.
+        let is_command = |at: usize| {
+            at == 0 || ["| ", " -- ", "sudo ", "firejail "].iter().any(|b| line[..at].ends_with(b))
+        };
         let (at, _) = line.match_indices("callgate ").find(|(at, _)| is_command(*at))?;
         Some(words(&line[at..]))
     });
@@ -56,13 +67,18 @@ fn must_parse(place: &str, words: &[String]) {
 }
 
 #[test]
-fn the_command_lines_of_the_page_are_accepted() {
-    let text = std::fs::read_to_string(root().join("docs/fleet.md")).unwrap();
-    // Examples are indented by four blanks; sentences are not.
-    let examples: Vec<&str> = text.lines().filter(|line| line.starts_with("    ")).collect();
-    let all = command_lines(&examples.join("\n"));
-    assert!(all.len() >= 10, "{all:?}");
-    all.iter().for_each(|words| must_parse("docs/fleet.md", words));
+fn the_command_lines_of_pages_about_tasks_are_accepted() {
+    let mut count = 0;
+    for entry in std::fs::read_dir(root().join("docs/how-to")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        // Examples are indented by four blanks; sentences are not.
+        let examples: Vec<&str> = text.lines().filter(|line| line.starts_with("    ")).collect();
+        let all = command_lines(&examples.join("\n"));
+        all.iter().for_each(|words| must_parse(&path.display().to_string(), words));
+        count += all.len();
+    }
+    assert!(count >= 80, "{count}");
 }
 
 /// The text of a manifest.

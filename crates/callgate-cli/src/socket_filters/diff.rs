@@ -34,7 +34,7 @@ pub(crate) fn not_proved(name: &str, error: DiagramError) -> Failure {
     let failure = Failure::about(name, error.to_string());
     match error.unmodelled_load() {
         Some(_) => failure.help(
-            "`callgate simulate` runs it on packets; docs/socket-filters.md says what is proved",
+            "`callgate simulate` runs it on packets; docs/reference/socket-filters.md says what is proved",
         ),
         None => failure,
     }

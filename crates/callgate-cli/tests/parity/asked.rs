@@ -88,7 +88,7 @@ pub(crate) fn differences(input: &Input, asked: Asked) -> (Vec<String>, bool) {
         template["request"] = "template".into();
         answer = answered(template);
     }
-    // Requests are about syscalls only (docs/socket-filters.md).
+    // Requests are about syscalls only (docs/reference/socket-filters.md).
     if answer.to_string().contains("only socket filters may use this") {
         return (Vec::new(), false);
     }

@@ -194,7 +194,7 @@ fn without_remark(line: &str) -> &str {
 }
 
 /// Whether lines are shown: a line `…` stands for at least one line.
-fn is_shown(lines: &[String], shown: &[String]) -> bool {
+pub(super) fn is_shown(lines: &[String], shown: &[String]) -> bool {
     let Some((first, rest)) = shown.split_first() else { return lines.is_empty() };
     match first == "…" {
         true => (1..=lines.len()).any(|left_out| is_shown(&lines[left_out..], rest)),
@@ -203,8 +203,8 @@ fn is_shown(lines: &[String], shown: &[String]) -> bool {
 }
 
 /// The line with `0` for each number, and one space for each gap.
-fn without_numbers(line: &str) -> String {
-    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+pub(super) fn without_numbers(line: &str) -> String {
+    let is_number = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
     let words = line.split_whitespace().map(|word| {
         let end = word.trim_end_matches([':', ',']);
         let number = end.trim_start_matches(['+', '-']);

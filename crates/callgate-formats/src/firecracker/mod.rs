@@ -22,7 +22,7 @@
 //! - A mistake in the filter of any thread is an error, also if another one is read: equal actions, an empty `args`,
 //!   unknown keys and syscalls.
 //!
-//! Firecracker 1.11 and later compile such documents with libseccomp instead, which differs; `docs/firecracker.md`
+//! Firecracker 1.11 and later compile such documents with libseccomp instead, which differs; `docs/reference/languages/firecracker.md`
 //! lists how.
 //!
 //! Limits: those of JSON, and 150,000 conditions in the filter of the thread.

@@ -44,7 +44,7 @@ fn read(input: &Input<'_>, reading: &Reading, files: &mut dyn Files) -> ReadResu
     let missing = filters.is_empty().then(|| {
         let message = "the profile installs no filter, so all syscalls are allowed";
         Diagnostic::error(None, message)
-            .help("`seccomp` installs the default one; see docs/firejail.md")
+            .help("`seccomp` installs the default one; see docs/reference/languages/firejail.md")
     });
     Ok(ReadSource { filters, warnings: of_first(warnings), missing })
 }

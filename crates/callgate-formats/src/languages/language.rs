@@ -38,7 +38,7 @@ pub struct Language {
     pub forms: &'static [(&'static str, &'static str)],
     /// What to do if a text is not UTF-8, where that is not to read it as a program.
     pub utf8_help: Option<&'static str>,
-    /// The page of its documentation: `docs/PAGE.md`.
+    /// The page of its documentation: `docs/reference/languages/PAGE.md`.
     pub page: &'static str,
     /// How much the extension of a file and its text look like this language.
     pub likeness: fn(extension: Option<&str>, text: &[u8]) -> Likeness,

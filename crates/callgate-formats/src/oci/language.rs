@@ -39,7 +39,7 @@ pub const LANGUAGE: Language = Language {
     options: &[ReadingOption::Kernel, ReadingOption::Caps, ReadingOption::EnosysAbove],
     parts: Parts::Some,
     editor: Some(Editor::of(edit::edits)),
-    ..Language::of("a profile", "container-default", read)
+    ..Language::of("a profile", "docker", read)
 };
 
 /// Container profiles as Docker reads them.

@@ -11,7 +11,7 @@
 //! | none given | read if it is the only one | read if it is the only one | read if it is the only one |
 //!
 //! Every other case is an error, and what is ignored is a warning. runc and crun themselves read only
-//! `linux.seccomp`; a profile at the top level is read as they would read it there. `docs/json.md` gives the
+//! `linux.seccomp`; a profile at the top level is read as they would read it there. `docs/reference/languages/docker.md` gives the
 //! measurements.
 
 use super::options::Dialect;

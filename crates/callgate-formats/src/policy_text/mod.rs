@@ -1,5 +1,5 @@
 //! Policy texts: the [`Policy`](callgate_core::policy::Policy) that a source amounts to, as a text that a person can review and a
-//! small program can read (`docs/policy-text.md`).
+//! small program can read (`docs/reference/languages/policy-text.md`).
 //!
 //! ```
 //! use callgate_core::Arch;

@@ -48,7 +48,7 @@ pub fn read(text: &str) -> Result<PolicyText> {
         let position = Some(Position { line: 1, column: 1 });
         return Err(Diagnostic::error(position, format!("the first line is not `{FIRST_LINE}`"))
             .help(
-                "this version of callgate reads version 1 of policy texts (docs/policy-text.md)",
+                "this version of callgate reads version 1 of policy texts (docs/reference/languages/policy-text.md)",
             ));
     };
     let endian = match lines.next() {
@@ -317,7 +317,7 @@ impl<'t> Line<'t> {
 
     fn error(self, message: impl Into<String>) -> Diagnostic {
         Diagnostic::error(Some(Position { line: self.number, column: 1 }), message)
-            .help("docs/policy-text.md has the grammar")
+            .help("docs/reference/languages/policy-text.md has the grammar")
     }
 
     fn number32(self, word: &str) -> Result<u32> {

@@ -137,7 +137,7 @@ fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> ReadResult {
     warnings.extend(unit.warnings);
     let missing = unit.filters.is_empty().then(|| {
         let message = "the unit has no filter, so all syscalls are allowed";
-        let help = "directives such as SystemCallFilter= install filters; see docs/systemd.md";
+        let help = "directives such as SystemCallFilter= install filters; see docs/reference/languages/systemd.md";
         Diagnostic::error(None, message).help(help)
     });
     let filter = |filter: super::UnitFilter| {

@@ -103,7 +103,7 @@ impl<'o> Lowering<'o, '_> {
                 ),
                 _ => (
                     format!("systemd on {native} has no rules for it"),
-                    Help::from("see the table in docs/systemd.md"),
+                    Help::from("see the table in docs/reference/languages/systemd.md"),
                 ),
             };
             self.report

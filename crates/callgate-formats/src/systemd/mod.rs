@@ -33,7 +33,7 @@
 //!
 //! Sources: systemd's `src/shared/seccomp-util.c` (rules and groups), `src/core/load-fragment.c` (values),
 //! `src/core/execute.c` and `exec-invoke.c` (order), `src/core/unit.c` (`unit_patch_contexts`: `DynamicUser=`),
-//! `src/shared/conf-parser.c` (lines), of the releases in `table.rs`. `docs/systemd.md` lists what each directive does.
+//! `src/shared/conf-parser.c` (lines), of the releases in `table.rs`. `docs/reference/languages/systemd.md` lists what each directive does.
 
 mod arches;
 mod groups;

@@ -461,8 +461,8 @@ fn copy_args(asm: &mut Asm, registers: [i16; 6]) {
 /// The function that notes the value of an argument: the value in R1, the words of the argument in R2, and the key of values in
 /// R3 ([`function_types`](super::function_types)).
 ///
-/// The verifier checks a function with types once, and not at each call: docs/decisions/recordings.md has the
-/// times. The search has no loop and does not check the length, which halves the number of paths and saves instructions.
+/// The verifier checks a function with types once, and not at each call: lab/results/decisions-measured.md has the times.
+/// The search has no loop and does not check the length, which halves the number of paths and saves instructions.
 pub(super) fn note_value(asm: &mut Asm) {
     let [length, min, max, ever, always, values] = [0, 8, 16, 24, 32, 40];
     let (bounds, done, full) = (asm.label(), asm.label(), asm.label());

@@ -4,7 +4,7 @@
 //! The command runs under a filter of one instruction, so that each syscall is reported once, before it is executed
 //! (strace without `--seccomp-bpf` also stops at its end). A notification
 //! ([`Mark::Listener`](crate::start::Mark), `ret USER_NOTIF`) costs less than a stop (`Mark::Stops`, `ret TRACE`),
-//! unless all processors are busy (docs/recording.md).
+//! unless all processors are busy (lab/results/recording.md).
 //!
 //! Another filter may deny a syscall, and the most severe verdict wins, so the recorder would not see it. As soon as
 //! the command installs a filter, all processes therefore also stop at the start and the end of each syscall, and

@@ -73,7 +73,7 @@ fn coverage(program: &Program, runs: usize, seeds: u64) -> ([u64; 3], f64, f64) 
     (counts, estimates, truths)
 }
 
-/// The programs of the experiment in `docs/generate.md`.
+/// The programs of the experiment in `lab/results/unseen.md`.
 fn programs() -> [(&'static str, Program); 3] {
     let powers = (0..40).map(|index| 0.8_f64.powi(index));
     let inverse = (1..80).map(|index| (1.5 / f64::from(index)).min(1.0));
@@ -101,7 +101,7 @@ fn intervals_contain_the_truth_in_at_least_95_of_100_cases() {
     }
 }
 
-/// Prints the table in `docs/generate.md`.
+/// Prints the table in `lab/results/unseen.md`.
 #[test]
 #[ignore = "an experiment: prints a table"]
 fn unseen_experiment() {

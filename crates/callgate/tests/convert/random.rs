@@ -23,7 +23,7 @@ use super::support::{closest_options, has_no_policy, is_too_complex};
 /// How many syscalls are compared.
 const SYSCALLS: usize = 200;
 
-/// How much a verdict permits, in the order of `docs/convert.md`: less with a larger number.
+/// How much a verdict permits, in the order of `docs/reference/convert.md`: less with a larger number.
 fn strictness(verdict: Verdict) -> usize {
     const ORDER: [u32; 4] = [0x7fff_0000, 0x7ffc_0000, 0x7ff0_0000, 0x7fc0_0000];
     ORDER.iter().position(|action| verdict.0 & 0xffff_0000 == *action).unwrap_or(ORDER.len())

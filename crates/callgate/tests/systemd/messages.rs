@@ -139,7 +139,7 @@ fn directives_that_install_no_filter_say_why() {
     assert_eq!(
         messages_with("ProtectKernelTunables=yes", &arm),
         [
-            "1:1: ProtectKernelTunables installs no filter: systemd on riscv64 has no rules for it; see the table in docs/systemd.md"
+            "1:1: ProtectKernelTunables installs no filter: systemd on riscv64 has no rules for it; see the table in docs/reference/languages/systemd.md"
         ]
     );
 }

@@ -17,7 +17,7 @@ Programs that are not installed are left out. Programs in C, Rust and Go with th
   --callgate FILE  the program to measure, instead of a build of this tree
   --only NAME      only the uses with this name; may be repeated
   --details        also print the syscalls that were recorded but not found
-  --update         write the table to docs/binaries.md
+  --update         write the table to lab/results/binaries.md
 ";
 
 /// What the command line says.

@@ -1,4 +1,4 @@
-//! The table in docs/binaries.md.
+//! The table in lab/results/binaries.md.
 
 use super::measure::Measured;
 use crate::machine;
@@ -94,7 +94,7 @@ pub(super) fn replaced(page: &str, text: &str) -> Result<String> {
     });
     match parts {
         Some((before, after)) => Ok(format!("{before}{BEGIN}\n{text}\n{END}{after}")),
-        None => Err(format!("docs/binaries.md lacks the lines {BEGIN:?} and {END:?}")),
+        None => Err(format!("lab/results/binaries.md lacks the lines {BEGIN:?} and {END:?}")),
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if !options.update {
         return Ok(());
     }
-    let path = workspace().join("docs/binaries.md");
+    let path = workspace().join("lab/results/binaries.md");
     let page = fs::read_to_string(&path).map_err(|why| format!("{}: {why}", path.display()))?;
     write(&path, report::replaced(&page, &text)?)
 }

@@ -1,4 +1,4 @@
-//! The report: `docs/comparison.md`, and the same tables for a terminal.
+//! The report: `lab/results/comparison.md`, and the same tables for a terminal.
 
 use callgate::Arch;
 use callgate_bpf::SyscallTable;

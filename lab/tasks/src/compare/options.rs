@@ -12,8 +12,8 @@ usage: cargo lab compare [PART] [OPTION]...
 
 Compiles the same rules with Callgate, libseccomp, gVisor's pkg/seccomp, rust-vmm's
 seccompiler, elastic's go-seccomp-bpf and seacomb; compares verdicts, sizes, executed
-instructions per syscall and compilation times. Writes docs/comparison.md and
-docs/growth.svg, and prints the tables.
+instructions per syscall and compilation times. Writes lab/results/comparison.md and
+lab/results/growth.svg, and prints the tables.
 
 The others are built below target/compare from their packages, with cc, go and cargo;
 seacomb needs Rust 1.98 (rustup), and root to read the filters of its examples.

@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     print!("{}", report.plain());
     if options.part.is_none() {
-        let directory = options.output.unwrap_or_else(|| workspace().join("docs"));
+        let directory = options.output.unwrap_or_else(|| workspace().join("lab/results"));
         let chart = report.growth.as_ref().map(growth::Growth::chart).unwrap_or_default();
         fs::create_dir_all(&directory)
             .map_err(|error| format!("{}: {error}", directory.display()))?;

@@ -1,4 +1,4 @@
-//! docs/published.md: every measurement of the publications in a table, beside ours.
+//! lab/results/published.md: every measurement of the publications in a table, beside ours.
 
 use std::fmt::Write;
 
@@ -118,7 +118,7 @@ mod tests {
                 Ours::Of(_, places) => assert!(!places.is_empty(), "{}", row.theirs),
                 Ours::On(page) => {
                     let name = page.split('#').next().unwrap();
-                    let path = workspace().join("docs").join(name);
+                    let path = workspace().join("lab/results").join(name);
                     assert!(path.exists(), "{}", path.display());
                 }
                 Ours::Not(why) => assert!(!why.is_empty(), "{}", row.theirs),
@@ -129,7 +129,7 @@ mod tests {
     /// Everything but our figures, which need a quiet machine.
     #[test]
     fn the_page_of_the_repository_has_these_rows() {
-        let path = workspace().join("docs/published.md");
+        let path = workspace().join("lab/results/published.md");
         let written = std::fs::read_to_string(&path).unwrap();
         let without_figures = |page: &str| {
             let cells = |line: &str| match line.strip_prefix("| ") {

@@ -18,8 +18,8 @@ defines, and prints a page in Markdown: each published table, ours beside it, an
 Ctrl-C stops and prints the page of what was measured so far; it is not written then.
 
   --time SECONDS     the time of each experiment (default: its own, about 10 minutes in all)
-  --update           write docs/experiments.md and docs/published.md
-  --without-figures  measure nothing: write docs/published.md with links in the place of our figures
+  --update           write lab/results/experiments.md and lab/results/published.md
+  --without-figures  measure nothing: write lab/results/published.md with links in the place of our figures
 
 As root, also measures with other settings of the kernel's JIT compiler, where the kernel permits that.
 ";
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             _ => return Err(format!("unknown option: {word}\n\n{HELP}")),
         }
     }
-    let table = workspace().join("docs/published.md");
+    let table = workspace().join("lab/results/published.md");
     if without_figures {
         if update || time.is_some() {
             return Err("--without-figures measures nothing; omit the other options".to_owned());
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let page = text::page(&all, load, time);
     if update && is_whole {
         write(&table, published::page(&all))?;
-        return write(&workspace().join("docs/experiments.md"), page);
+        return write(&workspace().join("lab/results/experiments.md"), page);
     }
     print!("{page}");
     match is_whole {

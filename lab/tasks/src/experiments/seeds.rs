@@ -1,5 +1,5 @@
 //! The publications whose measurements are repeated, one row per measurement: the author's set-up and figure, ours, and the
-//! difference; or why it cannot be repeated. docs/published.md is made of them.
+//! difference; or why it cannot be repeated. lab/results/published.md is made of them.
 
 use callgate_experiments::experiment::Experiment;
 
@@ -24,7 +24,7 @@ pub(super) struct Row {
 
 /// Our figure.
 pub(super) enum Ours {
-    /// Figures of an experiment, in the tables of docs/experiments.md.
+    /// Figures of an experiment, in the tables of lab/results/experiments.md.
     Of(Experiment, &'static [Place]),
     /// A page with figures that another command writes, or that has its own command.
     On(&'static str),

@@ -16,7 +16,7 @@ const HEAD: &str = "\
 # Published experiments
 
 Measurements of seccomp filters that others have published, repeated with `cargo lab experiment NAME`: each published
-table, ours beside it, and what differs and why. [measuring.md](measuring.md#published-experiments) describes the experiments.
+table, ours beside it, and what differs and why. [experiments/README.md](../experiments/README.md) describes the experiments.
 Compare figures of one run only: machines and kernels differ. An empty cell was not published, or could not be measured here;
 notes say why. [published.md](published.md) lists all published measurements, also those that cannot be repeated.
 

@@ -14,7 +14,7 @@ usage: cargo lab kernels [OPTION]...
 Boots Debian kernels in emulation, compares the verdicts of programs inside them
 with the reference interpreter, and measures the cost of syscalls under filters
 in guest instructions, which are the same on any machine. Prints the tables; a
-run of all guests also writes docs/kernels.md and takes 15 minutes.
+run of all guests also writes lab/results/kernels.md and takes 15 minutes.
 
   --kernel LIST    only these kernels: 5.10, 6.1, 6.12
   --arch LIST      only these machines: amd64, arm64, s390x

@@ -1,4 +1,4 @@
-//! The report: `docs/kernels.md`, and the same tables for a terminal.
+//! The report: `lab/results/kernels.md`, and the same tables for a terminal.
 
 use super::experiments::Derived;
 use super::forms_table;

@@ -57,7 +57,7 @@ pub(crate) fn run_task(arguments: &[String]) -> Result<()> {
     if report.is_empty() {
         return Err("nothing was measured".to_owned());
     }
-    if let Some(output) = options.document(|| workspace().join("docs")) {
+    if let Some(output) = options.document(|| workspace().join("lab/results")) {
         make(&output)?;
         let path = output.join("kernels.md");
         write(&path, report.markdown())?;

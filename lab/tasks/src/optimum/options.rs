@@ -16,7 +16,7 @@ difference for each kind of functions, and the functions with the worst differen
   --budget N     the number of sets of values that the search for one program considers
                  before it ends without a result (default 20000)
   --worst N      the number of functions that are shown for each kind (default 2)
-  --update       write docs/optimum.md
+  --update       write lab/results/optimum.md
 
 The exit status is 1 if a program is not proved.
 ";

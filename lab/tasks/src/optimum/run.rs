@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     let page = text::page(&all, &options);
     match options.update {
-        true => write(&workspace().join("docs/optimum.md"), page),
+        true => write(&workspace().join("lab/results/optimum.md"), page),
         false => {
             print!("{page}");
             Ok(())

@@ -21,7 +21,7 @@ As root, reads the installed filters from the processes, and proves that all of 
 
   --rounds N        the number of rounds
   --libseccomp DIR  where libseccomp is installed: DIR has include/ and lib/
-  --update          write the tables to docs/startup.md
+  --update          write the tables to lab/results/startup.md
 
 Needs cc, strip and cargo; go for programs in Go. Programs are built in target/startup, with libraries at
 fixed versions, which cargo and go fetch. What cannot be had is left out, and listed below the tables.

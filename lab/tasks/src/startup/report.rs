@@ -1,4 +1,4 @@
-//! The tables, on standard output or in `docs/startup.md`.
+//! The tables, on standard output or in `lab/results/startup.md`.
 
 use std::path::Path;
 
@@ -95,7 +95,7 @@ impl Report {
         if !options.update {
             return Ok(());
         }
-        let path = workspace().join("docs/startup.md");
+        let path = workspace().join("lab/results/startup.md");
         let page =
             std::fs::read_to_string(&path).map_err(|why| format!("{}: {why}", path.display()))?;
         write(&path, replaced(&page, &text)?)
@@ -201,7 +201,7 @@ fn version(directory: &Path) -> Option<String> {
 
 /// A page with another text between the two comments.
 fn replaced(page: &str, text: &str) -> Result<String> {
-    let missing = || format!("docs/startup.md lacks the line {BEGIN}or the line {END}");
+    let missing = || format!("lab/results/startup.md lacks the line {BEGIN}or the line {END}");
     let (before, rest) = page.split_once(BEGIN).ok_or_else(missing)?;
     let (_, after) = rest.split_once(END).ok_or_else(missing)?;
     Ok(format!("{before}{BEGIN}\n{text}\n{END}{after}"))

@@ -16,7 +16,7 @@ authors: run them on a machine where a failing one does no harm.
 
   --recordings DIR  keep the recordings there, and use those that exist
                     (default target/suites/recordings)
-  --update          write the table into docs/generate.md
+  --update          write the table into lab/results/unseen.md
   PROGRAM           only these, such as `sed`
 ";
 

@@ -1,4 +1,4 @@
-//! The table, on standard output or in `docs/generate.md`.
+//! The table, on standard output or in `lab/results/unseen.md`.
 
 use super::split::{SPLITS, Splits};
 use crate::table::Table;
@@ -54,13 +54,13 @@ impl Report {
             print!("{table}");
             return Ok(());
         }
-        let path = workspace().join("docs/generate.md");
+        let path = workspace().join("lab/results/unseen.md");
         let text = String::from_utf8(read(&path)?).map_err(|error| error.to_string())?;
         let parts = text.split_once(BEGIN).and_then(|(before, rest)| {
             let (_, after) = rest.split_once(END)?;
             Some((before, after))
         });
-        let (before, after) = parts.ok_or("docs/generate.md: missing lines for the table")?;
+        let (before, after) = parts.ok_or("lab/results/unseen.md: missing lines for the table")?;
         write(&path, format!("{before}{BEGIN}\n{table}\n{END}{after}"))
     }
 }

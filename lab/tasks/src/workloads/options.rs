@@ -8,7 +8,7 @@ pub(crate) const HELP: &str = "\
 usage: cargo lab workloads [--runs N] [--recordings N] [--keep DIR] [WORKLOAD…]
 
 Records programs (redis, nginx, a Go server, Java and others) twice, as
-docs/recording.md says, generates a profile with `--deny kill`, and runs the same
+docs/reference/recording.md says, generates a profile with `--deny kill`, and runs the same
 workload 20 times under it. A run fails if a server or a command is killed, or if its
 client does not get the right answer. Then a process of user 65534 tries under the
 profile to create each namespace by clone, clone3 and unshare. Prints a table: what was

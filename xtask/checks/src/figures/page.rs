@@ -5,14 +5,14 @@ use std::fmt::Write;
 use super::registry::{FILE, Registry};
 
 /// The page, relative to the root.
-pub(super) const PAGE: &str = "docs/figures.md";
+pub(super) const PAGE: &str = "lab/results/figures.md";
 
 /// The text of the page.
 pub(super) fn text(registry: &Registry) -> String {
     let mut text = format!(
         "# Measured values that these documents quote\n\n\
          <!-- Written by `cargo xtask figures` from {FILE}. Do not edit. -->\n\n\
-         Each value is once in [figures.json](figures.json), with the phrases that quote it; `cargo xtask structure` compares \
+         Each value is once in [figures.json](../../docs/figures.json), with the phrases that quote it; `cargo xtask structure` compares \
          them.\n\
          *Older* says that the measured code has changed since then, so that the same command may measure something else now.\n"
     );

@@ -13,7 +13,7 @@ use crate::structure::documents;
 pub(crate) const HELP: &str = "\
 usage: cargo xtask figures [--mark | --measured RUN]
 
-Writes docs/figures.md, a page with the measured values that documents quote, and
+Writes lab/results/figures.md, a page with the measured values that documents quote, and
 lists the runs that are older than the code that they measure. The values are in
 docs/figures.json; each phrase that quotes them must have the same value, which
 `cargo xtask structure` checks.

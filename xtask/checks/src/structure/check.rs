@@ -15,11 +15,12 @@ the dependencies between packages. Fails if files of a package import from each
 other in a circle, if a mod.rs or lib.rs defines something, if a package has a
 dependency that ARCHITECTURE.md does not permit, if an enum of a package in crates
 lists languages beside the registry, if a string outside of it is the name of a
-language, if a document names a missing file or quotes
-another figure than docs/figures.json (`cargo xtask figures --help`), if README.md
-has more than 900 words, if a workflow uses an action without the hash of a commit
-or an image without its digest, or if the crate that must be believed has more lines of code than its limit, a
-dependency more, or unsafe code.
+language, if a document names a missing file or quotes another figure than
+docs/figures.json (`cargo xtask figures --help`), if lab/results/README.md lacks a
+page, if README.md has more than 900 words, a page of docs/how-to more than 600, or
+docs more than 55,000, if a workflow uses an action without the hash of a commit or
+an image without its digest, or if the crate that must be believed has more lines of
+code than its limit, a dependency more, or unsafe code.
 ";
 
 /// Checks the workspace.
@@ -31,6 +32,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut errors = layers::check(&root)?;
     let packages = layers::packages(&root)?;
     errors.extend(documents::check(&root, &packages)?);
+    let (words, found) = documents::words(&root)?;
+    errors.extend(found);
     errors.extend(crate::figures::check(&root, &packages)?);
     errors.extend(actions::check(&root)?);
     let (trusted, found) = code_lines::check_trusted(&root)?;
@@ -47,7 +50,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     println!(
         "{} packages, {files} files, {imports} imports between files: no circle, no dependency upwards; {trusted} lines of code must be \
-         believed",
+         believed; {words}",
         packages.len()
     );
     Ok(())

@@ -94,7 +94,7 @@ fn fill(context: &Context, machine: Machine, installed: &Installed, tree: &Path)
         &tree.join("lib/pkgconfig/callgate.pc"),
         install::pkgconfig_text(library()?, prefix, libdir),
     )?;
-    for name in ["LICENSE-APACHE", "LICENSE-MIT", "docs/c.md"] {
+    for name in ["LICENSE-APACHE", "LICENSE-MIT", "docs/how-to/filters-in-c.md"] {
         copy(&context.root.join(name), tree)?;
     }
     let licenses = notices(context, "crates/callgate-c", &installed.target)?;
@@ -108,7 +108,7 @@ fn fill(context: &Context, machine: Machine, installed: &Installed, tree: &Path)
              This directory works where it is:\n\n    \
              export PKG_CONFIG_PATH=$PWD/lib/pkgconfig LD_LIBRARY_PATH=$PWD/lib\n    \
              cc program.c $(pkg-config --cflags --libs callgate) -o program\n\n\
-             c.md has a complete program, and include/callgate.h documents each function.\n",
+             filters-in-c.md has complete programs, and include/callgate.h documents each function.\n",
             context.version
         ),
     )

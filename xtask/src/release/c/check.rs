@@ -1,4 +1,4 @@
-//! Compiles and runs the example of docs/c.md with the library as it is unpacked and installed.
+//! Compiles and runs the example of docs/how-to/filters-in-c.md with the library as it is unpacked and installed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -73,7 +73,7 @@ fn check_packages(
 /// What the example prints.
 const ALLOWED: &str = "this is allowed\n";
 
-/// The example of docs/c.md in a directory.
+/// The example of docs/how-to/filters-in-c.md in a directory.
 struct Example<'a> {
     context: &'a Context,
     machine: Machine,
@@ -85,10 +85,11 @@ struct Example<'a> {
 impl Example<'_> {
     /// Writes the program, its policy, and one with the mistake that the document shows.
     fn write<'a>(context: &'a Context, machine: Machine, directory: &Path) -> Result<Example<'a>> {
-        let document = read(&context.root.join("docs/c.md"))?;
+        let document = read(&context.root.join("docs/how-to/filters-in-c.md"))?;
         let document = String::from_utf8_lossy(&document).into_owned();
         let block = |name: &str| {
-            named(&document, name).ok_or_else(|| format!("docs/c.md: has no block <!-- {name} -->"))
+            named(&document, name)
+                .ok_or_else(|| format!("docs/how-to/filters-in-c.md: has no block <!-- {name} -->"))
         };
         let policy = block("sandbox.kafel")?;
         let wrong = directory.join("wrong");

@@ -88,7 +88,7 @@ fn labels(context: &Context) -> Result<Vec<String>> {
     let commit = run(context.command("git").args(["rev-parse", "HEAD"]))?;
     let created = context.time()?;
     let place = format!("https://{}", context.owner.place());
-    let documentation = format!("{place}/blob/main/docs/image.md");
+    let documentation = format!("{place}/blob/main/docs/how-to/container-image.md");
     let values = [
         ("title", "callgate"),
         ("description", "compile, prove, run, explain and compare seccomp filters"),

@@ -321,7 +321,7 @@ fn creates(names: &[&str]) -> String {
 /// Dangerous syscalls that `container-default` allows, and Docker's default profile denies without further capabilities.
 const DENIED_BY_DOCKER: [&str; 1] = ["pidfd_getfd"];
 
-/// Others (docs/container-default.md).
+/// Others (docs/reference/built-in-profiles.md).
 const HARMLESS_BUT_DENIED_BY_DOCKER: [&str; 10] = [
     "file_getattr",
     "file_setattr",
@@ -355,7 +355,7 @@ fn docker_denies(further: &FurtherDanger) -> bool {
 }
 
 /// `container-default` for the architectures of the profile. It follows Docker's default profile (moby/profiles 0.2.3);
-/// docs/container-default.md lists how they differ.
+/// docs/reference/built-in-profiles.md lists how they differ.
 fn docker_default(arches: &[Arch]) -> Result<Policy> {
     let native = arches.first().copied();
     let native = native.ok_or_else(|| Failure::new("the profile has no architecture"))?;
