@@ -1,7 +1,7 @@
 // Package callgate compiles seccomp filters for Linux: any description of a filter to a small, fast program that is proved
 // equivalent to it. It needs neither cgo nor libseccomp.
 //
-//	program, err := callgate.Compile(profile) // Docker's JSON, Kafel, a unit of systemd, …
+//	program, err := callgate.Compile(profile) // Docker's JSON, Kafel, a systemd unit, …
 //	if err != nil {
 //		return err // with line, column and advice
 //	}

@@ -44,8 +44,8 @@ func WithMinijailSemantics(compiler string) Option {
 	return set(func(s *settings) { s.source.Minijail = compiler })
 }
 
-// WithPart sets the part of a text that has several: the name of a resource of Kubernetes, the thread of a document of
-// Firecracker, or the name or line of an array in source code.
+// WithPart sets the part of a text that has several: the name of a Kubernetes resource, the thread of a Firecracker
+// document, or the name or line of an array in source code.
 func WithPart(name string) Option { return set(func(s *settings) { s.source.Part = name }) }
 
 // WithFiles sets the files that a policy includes, or base profiles, by the names that the source uses.

@@ -38,8 +38,8 @@ type Source struct {
 	err      error
 }
 
-// Profile is a source from a text: a profile of Docker, Podman, runc or crun, a SeccompProfile of Kubernetes, a policy of
-// Kafel, minijail, LXC, Firecracker, snap, systemd or Android, or a program as text. WithFormat names the format; without it, the
+// Profile is a source from a text: a Docker, Podman, runc or crun profile, a Kubernetes SeccompProfile, a Kafel,
+// minijail or LXC policy, Firecracker, snap or Android filters, a systemd unit, or a program as text. WithFormat names the format; without it, the
 // content decides.
 func Profile(text []byte, options ...Option) Source {
 	source := newSource(options)

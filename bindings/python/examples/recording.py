@@ -1,4 +1,4 @@
-"""A log of strace as rows, as a data frame if pandas is installed."""
+"""A strace log as rows, as a data frame if pandas is installed."""
 
 import callgate
 

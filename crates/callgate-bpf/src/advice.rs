@@ -224,7 +224,7 @@ impl fmt::Display for Advice {
             Advice::ListChecks => "the list of checks has all",
             Advice::ListSyscalls => "the syscall tables have all",
             Advice::SupportedRecordings => {
-                "supported are recordings of Callgate, logs of strace (strace -f -o FILE CMD), tables of strace -c and \
+                "supported are recordings of Callgate, strace logs (strace -f -o FILE CMD), tables of strace -c and \
                  perf trace -s, audit records (ausearch -m SECCOMP, journalctl, dmesg), and lines with a name and a count"
             }
             Advice::GiveRecording => {

@@ -10,7 +10,7 @@ pub struct Format(pub(crate) LanguageId);
 
 impl Format {
     /// The format with a name such as `kafel` or `docker`, as in `callgate compile FORMAT:FILE`. The command also reads formats
-    /// that are not policies for one program, such as units of systemd, profiles of snaps and programs.
+    /// that are not policies for one program, such as systemd units, snap profiles and programs.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Format> {
         Format::all().find(|format| format.0.name() == name)

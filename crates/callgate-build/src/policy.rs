@@ -77,7 +77,7 @@ impl Policy {
         self
     }
 
-    /// The thread of a document of Firecracker, or the name of a resource of Kubernetes. Needed if the file has several.
+    /// The thread of a Firecracker document, or the name of a Kubernetes resource. Needed if the file has several.
     #[must_use]
     pub fn part(mut self, name: impl Into<String>) -> Policy {
         self.part = Some(name.into());

@@ -23,7 +23,7 @@ const WORDING: &Wording = &Wording {
     give_format: "give its format as the option `format`",
     no_parts: [
         "a policy in this format has no parts with names",
-        "omit the option `part`, which is for resources of Kubernetes and threads of Firecracker",
+        "omit the option `part`, which is for Kubernetes resources and Firecracker threads",
     ],
     ..*Wording::REQUEST
 };

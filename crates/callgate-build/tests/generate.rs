@@ -156,7 +156,7 @@ fn included_files_are_read_and_listed() {
     assert_eq!(error.files(), ["p.kafel", "a.kafel", "none.kafel"].map(|name| files.0.join(name)));
 }
 
-/// A resource of Kubernetes that allows a syscall.
+/// A Kubernetes resource that allows a syscall.
 fn resource(name: &str, base: &str, allowed: &str) -> String {
     format!(
         "kind: SeccompProfile\nmetadata: {{name: {name}}}\nspec:\n  defaultAction: SCMP_ACT_ERRNO\n  {base}\n  \

@@ -117,7 +117,7 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         Advice::ListSyscalls => "`callgate explain SOURCE --order name` lists all",
         // Recordings.
         Advice::SupportedRecordings =>
-            "supported are recordings (callgate record -o FILE -- CMD), logs of strace (strace -f -o FILE CMD), tables of \
+            "supported are recordings (callgate record -o FILE -- CMD), strace logs (strace -f -o FILE CMD), tables of \
              strace -c and perf trace -s, audit records (ausearch -m SECCOMP, journalctl, dmesg), and lines with a name and \
              a count",
         Advice::GiveRecording => "give a file that callgate record wrote, or a log or table of another tool",

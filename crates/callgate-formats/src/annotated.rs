@@ -69,7 +69,7 @@ pub struct AnnotatedWriter {
     pub write: fn(&Annotated) -> Option<String>,
     /// Whether it can grant a syscall by its number.
     pub has_numbers: bool,
-    /// Whether it is a unit of systemd: its lists cannot limit arguments, but some directives can, it has a set of syscalls
+    /// Whether it is a systemd unit: its lists cannot limit arguments, but some directives can, it has a set of syscalls
     /// that are always granted, and each version knows other names.
     pub is_unit: bool,
     /// Whether it is for one architecture.

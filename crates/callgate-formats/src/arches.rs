@@ -9,7 +9,7 @@ pub fn host_of(arches: &[Arch]) -> Option<Arch> {
     wide.or(arches.first()).copied()
 }
 
-/// The architecture of something that is for one only, such as "a policy of minijail"; `None` if none is given.
+/// The architecture of something that is for one only, such as "a minijail policy"; `None` if none is given.
 ///
 /// # Errors
 /// If there are several.
@@ -38,13 +38,12 @@ mod tests {
 
     #[test]
     fn one_architecture_may_be_given_twice() {
-        let only =
-            |arches| only_arch("a policy of minijail", arches).map_err(|error| error.message);
+        let only = |arches| only_arch("a minijail policy", arches).map_err(|error| error.message);
         assert_eq!(only(&[]), Ok(None));
         assert_eq!(only(&[Arch::X86, Arch::X86]), Ok(Some(Arch::X86)));
         assert_eq!(
             only(&[Arch::X86_64, Arch::X86]),
-            Err("a policy of minijail is for one architecture, not for x86_64, x86".to_owned())
+            Err("a minijail policy is for one architecture, not for x86_64, x86".to_owned())
         );
     }
 }

@@ -27,7 +27,7 @@ use proc_macro::TokenStream;
 /// | `installer` | also functions that install the filter: `install_NAME` in all threads of the process, `install_NAME_in_thread` in the calling one, `install_NAME_with` with other flags or without `no_new_privs`; for a filter that notifies, `install_NAME_listener`, …, which return the listener |
 /// | `arches = ["ARCH", …]` | the architectures of the filter; by default, only that of the target |
 /// | `format = "FORMAT"` | such as `kafel` or `docker`; by default, the extension decides |
-/// | `part = "NAME"` | the thread of a document of Firecracker, or the resource of Kubernetes |
+/// | `part = "NAME"` | the thread of a Firecracker document, or the Kubernetes resource |
 /// | `expression = "policy + ptrace"` | an expression whose value is the filter, in which `policy` is the file |
 /// | `aim = "size"` | the shortest program instead of the fastest |
 /// | `aim = "quick"` | a good program in a short time |

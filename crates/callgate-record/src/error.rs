@@ -74,9 +74,7 @@ impl RecordError {
                 "a container or kernel.yama.ptrace_scope=3 may deny ptrace, and a traced process cannot get \
                  a second tracer; as root, use --via tracepoint, which needs neither"
             }
-            RecordErrorKind::TooOld => {
-                "record as root with --via tracepoint, or read a log of strace"
-            }
+            RecordErrorKind::TooOld => "record as root with --via tracepoint, or read a strace log",
             RecordErrorKind::Filter(_) => {
                 "a filter of a sandbox around this process may deny seccomp(2); check the policy of the sandbox"
             }

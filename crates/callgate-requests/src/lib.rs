@@ -40,7 +40,7 @@
 //! | `name` | the name in messages; its extension helps to recognize the format |
 //! | `format` | a format such as `docker` or `kafel`; without it, the content decides as in the command |
 //! | `files` | an object from names to texts: the files that a policy includes, base profiles, or the drop-ins of a unit (`UNIT.d/*.conf`) |
-//! | `part` | the part of a text with several: the name of a resource of Kubernetes, the thread of a document of Firecracker, or the name or line of an array in source code |
+//! | `part` | the part of a text with several: the name of a Kubernetes resource, the thread of a Firecracker document, or the name or line of an array in source code |
 //! | `sources` | for `expression`: an object from names to the sources that it combines, which are not expressions |
 //! | `arches` | a list of architectures |
 //! | `kernel` | the kernel version for conditions of a profile; required for profiles and units |

@@ -48,7 +48,7 @@ pub fn convert_text(input: &[u8]) {
                 let data = constants.syscall(&mut rng);
                 let (new, old) = (written.evaluate(&data), policy.evaluate(&data));
                 let is_equal = new == old;
-                // A unit of systemd does not decide about the architectures of other machines.
+                // A systemd unit does not decide about the architectures of other machines.
                 let is_stricter = target.name() == "systemd" || strictness(new) >= strictness(old);
                 let is_right = if converted.losses.is_empty() { is_equal } else { is_stricter };
                 assert!(is_right, "{target}: {old} -> {new} {data:x?}\n{}", converted.text);

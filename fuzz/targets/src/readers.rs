@@ -153,7 +153,7 @@ impl Files for TextAndEmpty<'_> {
     }
 }
 
-/// Units of systemd. The first byte chooses the form and the version; zero bytes separate the unit from its drop-ins.
+/// systemd units. The first byte chooses the form and the version; zero bytes separate the unit from its drop-ins.
 pub fn unit(input: &[u8]) {
     let Some((first, text)) = input.split_first() else { return };
     let form = [UnitText::unit, UnitText::directives, UnitText::filter][usize::from(*first) % 3];

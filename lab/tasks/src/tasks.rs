@@ -102,7 +102,7 @@ pub(crate) const TASKS: &[Task] = &[
     },
     Task {
         name: "snap",
-        summary: "compare the reader of profiles of snaps with snap-seccomp",
+        summary: "compare the reader of snap profiles with snap-seccomp",
         help: snap::HELP,
         run: snap::run,
     },

@@ -10,7 +10,7 @@ import (
 	callgate "github.com/no--owner/callgate/bindings/go"
 )
 
-// Docker's JSON, a policy of Kafel as here, a unit of systemd, …
+// Docker's JSON, a Kafel policy as here, a systemd unit, …
 const policy = `ERRNO(1) { mkdirat } DEFAULT ALLOW`
 
 func main() {

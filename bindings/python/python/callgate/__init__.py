@@ -1,6 +1,6 @@
 """Seccomp filters: any description of a filter to a small, fast program that is proved equivalent to it.
 
-    program = callgate.compile(Path("profile.json"))    # Docker's JSON, Kafel, a unit of systemd, ...
+    program = callgate.compile(Path("profile.json"))    # Docker's JSON, Kafel, a systemd unit, ...
     program.install()                                   # all threads, no_new_privs
     callgate.install(Path("profile.json"))              # the same
 

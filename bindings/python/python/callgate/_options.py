@@ -22,7 +22,7 @@ class SourceOptions(TypedDict, total=False):
     enosys_above: whether syscalls newer than all that a profile names fail with ENOSYS: on, runc-1.1 or off.
     systemd: the version of systemd for units, such as "257".
     minijail_semantics: the compiler of minijail that decides what a policy means, c or python.
-    part: the part of a text with several: the name of a resource of Kubernetes, the thread of a document of Firecracker, or
+    part: the part of a text with several: the name of a Kubernetes resource, the thread of a Firecracker document, or
         the name or line of an array in source code.
     files: the files that a policy includes, or base profiles, by the names that the source uses.
     strict: whether unknown names of syscalls are errors instead of warnings.

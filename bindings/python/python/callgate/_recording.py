@@ -44,7 +44,7 @@ def recording(
 ) -> Recording:
     """A recording as a list of dicts, one for each command, architecture and syscall.
 
-    The text, or the file of a path, is a recording of `callgate record`, a log of strace, audit records, or a table of
+    The text, or the file of a path, is a recording of `callgate record`, a strace log, audit records, or a table of
     counts. `machine` is the architecture of a log that names none. `strict` makes unknown names errors; `partial` reads
     what is complete in a truncated recording.
 

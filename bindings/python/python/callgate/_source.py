@@ -48,8 +48,8 @@ class Source:
 
     The filter is
 
-    - the text of a profile or of a program, as str or bytes: a profile of Docker, Podman, runc or crun, a resource of
-      Kubernetes, a policy of Kafel, minijail, LXC, Firecracker, snap, systemd or Android, or a listing;
+    - the text of a profile or of a program, as str or bytes: a Docker, Podman, runc or crun profile, a Kubernetes
+      resource, a Kafel, minijail or LXC policy, Firecracker, snap or Android filters, a systemd unit, or a listing;
     - a path (pathlib.Path), for the text in the file;
     - a dict: a profile in JSON after json.loads, such as linux.seccomp of a container;
     - a program: a Program, a list of instructions (code, jt, jf, k), or their bytes;

@@ -199,7 +199,7 @@ fn is_decimal(block: &str) -> bool {
     block.chars().all(is_number) && numbers.count() > 4
 }
 
-/// Whether a block has rules of Kafel without a name: `ALLOW { read } DEFAULT KILL`.
+/// Whether a block has Kafel rules without a name: `ALLOW { read } DEFAULT KILL`.
 fn is_kafel(block: &str) -> bool {
     const ACTIONS: [&str; 9] =
         ["ALLOW", "DENY", "KILL", "KILL_PROCESS", "LOG", "TRAP", "TRACE", "ERRNO", "USER_NOTIF"];

@@ -16,7 +16,7 @@ pub struct Programs {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// The programs of a text that has several. A log of strace is such a text even with one program.
+/// The programs of a text that has several. A strace log is such a text even with one program.
 ///
 /// ```
 /// let listing = " line  CODE  JT   JF      K\n 0000: 0x06 0x00 0x00 0x7fff0000  return ALLOW\n";
@@ -26,7 +26,7 @@ pub struct Programs {
 /// ```
 ///
 /// # Errors
-/// If there are more than 64, or if a log of strace has no instructions, lacks some of a filter, or has filters of several
+/// If there are more than 64, or if a strace log has no instructions, lacks some of a filter, or has filters of several
 /// processes.
 pub fn programs(text: &str) -> Result<Programs, Diagnostic> {
     let (found, warnings) = match is_trace(text) {

@@ -1,7 +1,7 @@
-//! Filters of Android as a source, `android:DIRECTORY#FILTER`.
+//! Android filters as a source, `android:DIRECTORY#FILTER`.
 //!
 //! bionic generates its filters from several files, and several filters from one of them, so a source is the directory of the
-//! files, and the name of the filter follows the last `#`, as for the threads of Firecracker. A single list is the filter that
+//! files, and the name of the filter follows the last `#`, as for Firecracker threads. A single list is the filter that
 //! allows only its syscalls.
 
 use std::ffi::OsStr;
@@ -26,7 +26,7 @@ use crate::report::{Failure, Result};
 const UTF8_HELP: &str = "bionic's lists are text in UTF-8";
 
 /// Help for a directory that is not bionic's.
-const DIRECTORY_HELP: &str = "give the directory libc of bionic, with its lists unchanged";
+const DIRECTORY_HELP: &str = "give bionic's directory libc, with its lists unchanged";
 
 /// A filter of bionic, or a single list.
 #[derive(Clone, Debug, PartialEq, Eq)]

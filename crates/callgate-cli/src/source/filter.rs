@@ -31,7 +31,7 @@ pub(super) const WORDING: &Wording = &Wording {
                      `callgate asm socket:FILE` assembles one",
     no_parts: [
         "the file has no parts with names",
-        "#NAME is for Kubernetes resources, threads of Firecracker, filters of Android (android:) and arrays in source code",
+        "#NAME is for Kubernetes resources, Firecracker threads, Android filters (android:) and arrays in source code",
     ],
     android_filter: |directory, filter| match filter {
         "" => format!("write {}", in_android(directory)),

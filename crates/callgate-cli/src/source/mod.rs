@@ -2,14 +2,14 @@
 //!
 //! Without a format, the built-in name, the extensions `.bpf`, `.json`, `.yaml`, `.yml`, `.kafel` and `.policy`, and then
 //! the content decide: `{` and a quote, `---`, or a key of a profile or a Kubernetes resource begin a
-//! profile, a keyword such as `POLICY` a Kafel policy, a line such as `read: 1` a policy of minijail, a version and
-//! `allowlist` or `denylist` a profile of LXC, an entry such as `close(int) all` a list of Android, other text is a program as text, anything else is raw instructions. An
+//! profile, a keyword such as `POLICY` a Kafel policy, a line such as `read: 1` a minijail policy, a version and
+//! `allowlist` or `denylist` an LXC profile, an entry such as `close(int) all` an Android list, other text is a program as text, anything else is raw instructions. An
 //! unknown format is an error; a file
 //! name with a colon is written with `./` before it.
 //!
-//! `android:DIRECTORY#FILTER` is a filter of Android, from lists of syscalls ([`android`]).
+//! `android:DIRECTORY#FILTER` is an Android filter, from lists of syscalls ([`android`]).
 //!
-//! A JSON object in which a thread has a `filter` is a document of Firecracker. `FILE#NAME` is one of its
+//! A JSON object in which a thread has a `filter` is a Firecracker document. `FILE#NAME` is one of its
 //! threads, one of several Kubernetes resources in a file, or one of several arrays in source code ([`part`]).
 //!
 //! `systemd:TEXT` and unit files are the stack of filters that systemd installs ([`unit`]).

@@ -1,4 +1,4 @@
-//! A named part of a file as a source, `FILE#NAME`: the filter of a thread in a document of Firecracker, a resource of
+//! A named part of a file as a source, `FILE#NAME`: the filter of a thread in a Firecracker document, a resource of
 //! Kubernetes in a file with several, or an array of instructions in source code.
 //!
 //! The name follows the last `#`. Names of files may contain `#`: without `firecracker:`, a text that is the name of a file is

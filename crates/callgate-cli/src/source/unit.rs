@@ -1,4 +1,4 @@
-//! Units of systemd as a source: a unit file with its drop-ins, a directory of drop-ins, or directives as text.
+//! systemd units as a source: a unit file with its drop-ins, a directory of drop-ins, or directives as text.
 //!
 //! `systemd:` is followed by a path or by text. Text has a blank, `=`, or a first character `@` or `~`: with `=` it consists
 //! of directives, otherwise of values of `SystemCallFilter=`. Paths that end in `.service`, `.socket`, `.mount` or

@@ -1,4 +1,4 @@
-//! Lists of Android in the [registry](crate::languages): how they are recognized, read and changed.
+//! Android lists in the [registry](crate::languages): how they are recognized, read and changed.
 
 use super::line::is_entry;
 use super::options::{APP_ZYGOTE, ListKind, ListText, ReadOptions};
@@ -19,7 +19,7 @@ pub const LANGUAGE: Language = Language {
     names: &[Name::read("android")],
     forms: &[(
         "android:libc#app",
-        "a filter of Android, from the lists in bionic's directory libc: app, app-zygote, system; a list alone: android:FILE",
+        "an Android filter, from the lists in bionic's directory libc: app, app-zygote, system; a list alone: android:FILE",
     )],
     utf8_help: Some("bionic's lists are text in UTF-8"),
     likeness,
@@ -33,7 +33,7 @@ pub const LANGUAGE: Language = Language {
     },
     for_builds: false,
     editor: Some(Editor { names_files: true, ..Editor::of(edits) }),
-    ..Language::of("a filter of Android", "android", read)
+    ..Language::of("an Android filter", "android", read)
 };
 
 fn likeness(_: Option<&str>, text: &[u8]) -> Likeness {
@@ -97,7 +97,7 @@ fn check_list_name(name: &str) -> Result<(), Diagnostic> {
         return Ok(());
     };
     Err(Diagnostic::error(None, what)
-        .help("give the directory libc of bionic, with its lists unchanged"))
+        .help("give bionic's directory libc, with its lists unchanged"))
 }
 
 /// Edits, each of which may allow the syscall.

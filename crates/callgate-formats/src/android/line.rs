@@ -175,7 +175,7 @@ fn unknown_arch(report: &mut Report<'_>, word: &str, at: At) {
         let otherwise = format!("the architectures are {}", words().collect::<Vec<_>>().join(", "));
         report.did_you_mean(|| nearest(trimmed, words()), &otherwise)
     };
-    let message = format!("`{}` is not an architecture of bionic", shorten(word));
+    let message = format!("`{}` is not a bionic architecture", shorten(word));
     report.error(at, message).help = help;
 }
 

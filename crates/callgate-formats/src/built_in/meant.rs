@@ -3,12 +3,12 @@
 /// Advice about the name of a runtime, platform or program that is given as a source.
 ///
 /// ```
-/// assert_eq!(callgate_formats::meant("podman").as_deref(), Some("the profile of Podman is podman-default"));
+/// assert_eq!(callgate_formats::meant("podman").as_deref(), Some("Podman's profile is podman-default"));
 /// assert_eq!(callgate_formats::meant("profile.json"), None);
 /// ```
 pub fn meant(name: &str) -> Option<String> {
     if let Some(group) = name.strip_prefix('@').filter(|group| !group.is_empty()) {
-        return Some(format!("a group of systemd is a source as systemd:@{group}"));
+        return Some(format!("a systemd group is a source as systemd:@{group}"));
     }
     let name = name.to_ascii_lowercase();
     let name = name.strip_suffix("/default").or(name.strip_suffix(":default")).unwrap_or(&name);
@@ -18,9 +18,9 @@ pub fn meant(name: &str) -> Option<String> {
 
 /// Names of runtimes, platforms and programs, and what to write instead.
 const MEANT: [(&str, &str); 9] = [
-    ("docker docker-engine dockerd moby", "the profile of Docker is docker-default"),
+    ("docker docker-engine dockerd moby", "Docker's profile is docker-default"),
     ("containerd nerdctl", "the profile of containerd is containerd-default"),
-    ("podman buildah", "the profile of Podman is podman-default"),
+    ("podman buildah", "Podman's profile is podman-default"),
     ("cri-o crio cri-o-default", "the profile of CRI-O is crio-default"),
     (
         "runtimedefault runtime-default runtime kubernetes k8s kubelet",

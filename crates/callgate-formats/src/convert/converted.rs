@@ -342,7 +342,7 @@ fn runtime_notes(
     };
     let mut found: Vec<([Verdict; 3], SeccompData)> = store.verdict_combinations(funcs)?;
     // Also under these rules, nothing is permitted that the filter denies where it is installed.
-    // A unit of systemd does not decide about other machines.
+    // A systemd unit does not decide about other machines.
     let is_laxer = |(verdicts, _): &&([Verdict; 3], SeccompData)| {
         let [_, new, old] = *verdicts;
         (is_profile || is_other(*verdicts)) && !is_as_strict(new, old)
@@ -350,8 +350,7 @@ fn runtime_notes(
     if let Some((_, data)) = found.iter().find(is_laxer) {
         let name = Arch::of_syscall(data.arch, data.nr).and_then(|arch| arch.syscall_name(data.nr));
         let name = name.map_or_else(|| format!("syscall {}", data.nr), str::to_owned);
-        let why =
-            format!("the policy would permit {name}, which fails with ENOSYS by a rule of runc");
+        let why = format!("the policy would permit {name}, which fails with ENOSYS by a runc rule");
         return Err(ConvertError::unsupported(why));
     }
     found.retain(|(verdicts, _)| is_other(*verdicts));

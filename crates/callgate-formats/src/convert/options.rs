@@ -28,7 +28,7 @@ pub struct ConvertOptions {
     pub enosys_above: Option<EnosysAbove>,
     /// The version of systemd.
     pub systemd: SystemdVersion,
-    /// The name of the thread of a filter of Firecracker, or of a resource of Kubernetes; `None` takes a common one.
+    /// The name of the thread of a Firecracker filter, or of a Kubernetes resource; `None` takes a common one.
     pub name: Option<String>,
     /// The flags with which the filter is installed.
     pub flags: FilterFlags,

@@ -19,13 +19,13 @@ pub const LANGUAGE: Language = Language {
     names: &[Name::written("firecracker", &WRITER)],
     forms: &[(
         "firecracker:FILE#vmm",
-        "the filter of a thread in a document of Firecracker or seccompiler; for the only one of a .json, write its name",
+        "the filter of a thread in a Firecracker or seccompiler document; for the only one of a .json, write its name",
     )],
-    utf8_help: Some("the filters of Firecracker are JSON"),
+    utf8_help: Some("Firecracker filters are JSON"),
     likeness,
     parts: Parts::Always,
     editor: Some(Editor::of(edits)),
-    ..Language::of("a filter of Firecracker", "firecracker", read)
+    ..Language::of("a Firecracker filter", "firecracker", read)
 };
 
 const WRITER: Writer = Writer { naming: Some(NAMING), ..Writer::of("profile.json", write::write) };

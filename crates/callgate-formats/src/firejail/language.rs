@@ -15,12 +15,12 @@ pub const LANGUAGE: Language = Language {
     names: &[Name::read("firejail")],
     forms: &[(
         "app.profile",
-        "a profile of Firejail with the files that it includes: all filters that it installs",
+        "a Firejail profile with the files that it includes: all filters that it installs",
     )],
     likeness,
     for_builds: false,
     editor: None,
-    ..Language::of("a profile of Firejail", "firejail", read)
+    ..Language::of("a Firejail profile", "firejail", read)
 };
 
 fn likeness(extension: Option<&str>, text: &[u8]) -> Likeness {
@@ -61,7 +61,7 @@ fn check_arches(reading: &Reading) -> Result<(), Diagnostic> {
         None => Ok(()),
         Some(other) => Err(Diagnostic::error(
             None,
-            format!("the filters of firejail are read for x86_64, not for {other}"),
+            format!("Firejail filters are read for x86_64, not for {other}"),
         )
         .help("give the architecture x86_64")),
     }

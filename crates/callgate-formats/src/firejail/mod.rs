@@ -1,4 +1,4 @@
-//! Profiles of Firejail (`.profile`, `.inc`, `.local`), and their reader: the stack of filters that firejail installs on x86-64.
+//! Firejail profiles (`.profile`, `.inc`, `.local`), and their reader: the stack of filters that firejail installs on x86-64.
 //!
 //! A profile has a command per line. Those about filters are
 //!

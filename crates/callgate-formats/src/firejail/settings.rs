@@ -191,7 +191,7 @@ impl Settings {
             errno => match errno_number(&errno.to_ascii_uppercase()) {
                 Some(errno) => Verdict::errno(errno),
                 None => {
-                    let message = format!("`{}` is not an action of firejail", shorten(errno));
+                    let message = format!("`{}` is not a Firejail action", shorten(errno));
                     reports.error(at.at, message).help =
                         "write kill, log, or the name of an errno such as EPERM".to_owned();
                     return;

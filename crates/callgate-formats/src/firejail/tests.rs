@@ -409,7 +409,7 @@ fn what_firejail_ignores_or_refuses_has_a_message() {
         ),
         (
             "seccomp-error-action die",
-            "1:22: `die` is not an action of firejail (write kill, log, or the name of an errno such as EPERM)",
+            "1:22: `die` is not a Firejail action (write kill, log, or the name of an errno such as EPERM)",
         ),
         (
             "?HAS_X11: seccomp",

@@ -10,13 +10,13 @@ pub const LANGUAGE: Language = Language {
     names: &[Name::read("gvisor")],
     forms: &[(
         "rules.go",
-        "rules of gVisor in Go (seccomp.PerArg{…}); one of several lists in a file: rules.go#NAME",
+        "gVisor rules in Go (seccomp.PerArg{…}); one of several lists in a file: rules.go#NAME",
     )],
     likeness,
     parts: Parts::Some,
     editor: None,
     for_builds: false,
-    ..Language::of("a list of rules of gVisor", "gvisor", read)
+    ..Language::of("a gVisor rule list", "gvisor", read)
 };
 
 fn likeness(extension: Option<&str>, text: &[u8]) -> Likeness {

@@ -1,4 +1,4 @@
-//! Rules of gVisor in Go (`pkg/seccomp`), and their reader: lists of the form
+//! gVisor rules in Go (`pkg/seccomp`), and their reader: lists of the form
 //!
 //! ```go
 //! var allowed = seccomp.MakeSyscallRules(map[uintptr]seccomp.SyscallRule{

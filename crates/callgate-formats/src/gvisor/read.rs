@@ -177,11 +177,11 @@ fn choose<'t>(lists: &[List<'t>], options: &ReadOptions) -> Result<List<'t>, Dia
         _ => names.join(", "),
     };
     match (&options.name, lists) {
-        (_, []) => Err(Diagnostic::error(None, "the file has no list of rules of gVisor")
+        (_, []) => Err(Diagnostic::error(None, "the file has no gVisor rule list")
             .help("a list begins with seccomp.MakeSyscallRules(map[uintptr]seccomp.SyscallRule{")),
         (None, [only]) => Ok(*only),
         (None, [_, _, ..]) => {
-            let message = format!("the file has {} lists of rules: {}", lists.len(), known());
+            let message = format!("the file has {} rule lists: {}", lists.len(), known());
             let error = Diagnostic::error(None, message);
             Err(match names.first() {
                 Some(first) => error.help((options.choosing)(first)),
@@ -193,12 +193,12 @@ fn choose<'t>(lists: &[List<'t>], options: &ReadOptions) -> Result<List<'t>, Dia
             match (own.next(), own.next()) {
                 (Some(only), None) => Ok(*only),
                 (Some(_), Some(_)) => {
-                    let message = format!("{name} has several lists of rules");
+                    let message = format!("{name} has several rule lists");
                     Err(Diagnostic::error(None, message)
                         .help("give a file with one of them, or `callgate dump -- CMD`"))
                 }
                 (None, _) => {
-                    let message = format!("no list of rules is in {name}; there are {}", known());
+                    let message = format!("no rule list is in {name}; there are {}", known());
                     Err(Diagnostic::error(None, message)
                         .help("give the name of a variable or a function"))
                 }

@@ -150,7 +150,7 @@ fn parts(
         }
     }
     match parts.is_empty() {
-        true => Err(cursor.error(at, "a list of rules is empty, which gVisor refuses".to_owned())),
+        true => Err(cursor.error(at, "a rule list is empty, which gVisor refuses".to_owned())),
         false => Ok(parts),
     }
 }

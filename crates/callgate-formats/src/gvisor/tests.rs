@@ -113,7 +113,7 @@ fn one_of_several_lists_is_chosen_by_name() {
                func b(fd int) seccomp.SyscallRules {\n return seccomp.MakeSyscallRules(map[uintptr]seccomp.SyscallRule{\n\
                unix.SYS_WRITE: seccomp.PerArg{seccomp.EqualTo(fd)},\n })\n}\n\
                func init() { a.Set(unix.SYS_CLONE, seccomp.MatchAll{}) }";
-    assert!(on(Arch::X86_64, None, two).unwrap_err().contains("2 lists of rules: a, b"));
+    assert!(on(Arch::X86_64, None, two).unwrap_err().contains("2 rule lists: a, b"));
     let a = on(Arch::X86_64, Some("a"), two).unwrap();
     let [unknown, change] = a.warnings.as_slice() else { panic!("{:?}", a.warnings) };
     assert!(unknown.message.contains("another action") && change.message.contains("a.Set"));
@@ -131,7 +131,7 @@ fn what_is_not_literal_is_refused_at_its_line() {
             "`os` is computed",
         ),
         ("unix.SYS_READ: seccomp.PerArg{check{}},", "`check` is not a matcher"),
-        ("unix.SYS_READ: seccomp.Or{},", "a list of rules is empty"),
+        ("unix.SYS_READ: seccomp.Or{},", "a rule list is empty"),
         ("unix.SYS_READ: seccomp.MatchAll{},\nunix.SYS_READ: seccomp.MatchAll{},", "twice"),
         ("unix.SYS_NOTHING: seccomp.MatchAll{},", "x86_64 has no syscall `nothing`"),
         ("sysno: seccomp.MatchAll{},", "`sysno` is computed"),
@@ -151,7 +151,7 @@ fn what_is_not_literal_is_refused_at_its_line() {
     assert!(on(Arch::X86_64, None, merged).unwrap_err().contains("`Merge` changes the list"));
     let call = "var a = seccomp.MakeSyscallRules(rules)";
     assert!(on(Arch::X86_64, None, call).unwrap_err().contains("not a literal map"));
-    assert!(on(Arch::X86_64, None, "package p").unwrap_err().contains("no list of rules"));
+    assert!(on(Arch::X86_64, None, "package p").unwrap_err().contains("no gVisor rule list"));
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn hostile_texts_are_refused() {
     ));
     assert!(on(Arch::X86_64, None, &minus).unwrap_err().contains("deeper than 16"));
     let many = on(Arch::X86_64, None, &"SyscallRules{".repeat(100_000)).unwrap_err();
-    assert!(many.contains("100000 lists of rules: none with a name"), "{many}");
+    assert!(many.contains("100000 rule lists: none with a name"), "{many}");
     let named: String = (0..50_000).map(|n| format!("var a{n} = SyscallRules{{}}\n")).collect();
     let named = on(Arch::X86_64, None, &named).unwrap_err();
     assert!(named.contains("a9 and 49990 more") && named.len() < 300, "{named}");

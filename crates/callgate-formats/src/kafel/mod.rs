@@ -12,7 +12,7 @@
 //!   compares 64 bits. Parameters that the policy names itself have 64 bits.
 //! - Names of syscalls are those of the kernel's functions ([`names`]): on 32-bit x86, `getuid` is `getuid32`.
 //!
-//! The reader also accepts what no policy of Kafel can mean otherwise: the names of the kernel's tables (`uname`
+//! The reader also accepts what no Kafel policy can mean otherwise: the names of the kernel's tables (`uname`
 //! besides `newuname`), the kernel's [constants](callgate_bpf::constants) wherever a number may stand, `USE a, b` as
 //! old versions of Kafel, numbers of other architectures, and names that start with `_`.
 //!

@@ -158,7 +158,7 @@ pub enum ReadingOption {
 pub enum Parts {
     /// It has none.
     None,
-    /// A file may have several parts with names, such as resources of Kubernetes and arrays in source code.
+    /// A file may have several parts with names, such as Kubernetes resources and arrays in source code.
     Some,
     /// Each part has a name, such as the filters of threads.
     Always,
@@ -292,7 +292,7 @@ pub struct ReadFilter {
     pub arches: Vec<Arch>,
     /// How often syscalls occur according to the source.
     pub weights: Option<Weights>,
-    /// The directive of a unit of systemd that installs the filter.
+    /// The directive of a systemd unit that installs the filter.
     pub directive: Option<&'static str>,
 }
 

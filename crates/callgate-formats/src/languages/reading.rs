@@ -88,7 +88,7 @@ impl Reading {
         host_of(&self.arches).unwrap_or(self.machine)
     }
 
-    /// The architecture of a source that is for one only, such as "a filter of Firecracker".
+    /// The architecture of a source that is for one only, such as "a Firecracker filter".
     ///
     /// # Errors
     /// If several are given.

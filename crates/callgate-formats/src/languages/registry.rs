@@ -107,7 +107,8 @@ mod tests {
 
     #[test]
     fn each_language_has_a_page() {
-        let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/languages");
+        let docs =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/languages");
         for language in LANGUAGES {
             let page = docs.join(format!("{}.md", language.page));
             assert!(page.exists(), "{}", page.display());

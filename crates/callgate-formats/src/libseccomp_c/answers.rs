@@ -89,7 +89,7 @@ impl<'c> Arguments<'c> {
         let number = self.number(index, WHAT)? as i32;
         if number <= -100 {
             let message =
-                format!("{number} is a number of libseccomp for a syscall of other architectures");
+                format!("{number} is libseccomp's number for a syscall of other architectures");
             return Err(self.error(message).help("write its name: SCMP_SYS(name)"));
         }
         Ok(Target::Number(number))
@@ -142,7 +142,7 @@ impl<'c> Arguments<'c> {
         let fields = match argument {
             Argument::Record(fields) => fields,
             Argument::Unknown(why) => return Err(self.not_known("a comparison", why)),
-            _ => return Err(self.error("a comparison is not a structure of libseccomp".to_owned())),
+            _ => return Err(self.error("a comparison is not a libseccomp structure".to_owned())),
         };
         let number = |index: usize, what: &str| match fields.get(index) {
             Some(Argument::Number(number)) => Ok(*number),

@@ -11,7 +11,7 @@ pub const LANGUAGE: Language = Language {
     names: &[Name::read("scmp")],
     forms: &[(
         "sandbox.c",
-        "a program in C that calls libseccomp; for one of several filters, write sandbox.c#FUNCTION",
+        "a C program that calls libseccomp; for one of several filters, write sandbox.c#FUNCTION",
     )],
     utf8_help: Some("write comments and strings in UTF-8"),
     likeness,

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::table::LibseccompVersion;
 use crate::oci::EnosysAbove;
 
-/// A release of runc from 1.1.0 on: which libseccomp its official binaries contain, and its rule for newer syscalls.
+/// A runc release from 1.1.0 on: which libseccomp its official binaries contain, and its rule for newer syscalls.
 ///
 /// ```
 /// use callgate_formats::libseccomp_versions::RuncVersion;

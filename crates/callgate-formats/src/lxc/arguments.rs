@@ -24,7 +24,7 @@ pub(super) fn action<'t>(
         ACTIONS.iter().find_map(|name| Some((*name, text.strip_prefix(name)?)))
     else {
         let near = reader.nearest(word, ACTIONS);
-        let message = format!("`{}` is not an action of LXC", shorten(word));
+        let message = format!("`{}` is not an LXC action", shorten(word));
         let help = did_you_mean(near, "the actions are kill, errno N, allow, trap and notify");
         return reader.refuse(at, message, help);
     };
@@ -113,7 +113,7 @@ fn comparison(reader: &mut Reader<'_>, text: &str, at: usize) -> Option<Comparis
     let mut fail = |what: String, help: &str| reader.refuse(at, what, help.to_owned());
     const FORM: &str = "the form is [INDEX,VALUE,OP] or [INDEX,VALUE,OP,MASK], such as [0,0x10000000,&=,0x10000000]; \
                         LXC also reads a [ in a comment";
-    let malformed = || format!("`[{}]` is not a comparison of LXC", shorten(text));
+    let malformed = || format!("`[{}]` is not an LXC comparison", shorten(text));
     let Some((index, rest)) = integer(text, Base::Detected) else {
         return fail(malformed(), FORM);
     };
@@ -149,7 +149,7 @@ fn comparison(reader: &mut Reader<'_>, text: &str, at: usize) -> Option<Comparis
         return fail(what, "write decimal, 0x… or 0… without blanks around it");
     };
     let Some(op) = Op::named(|name, sign| [name, sign].contains(&operator), number) else {
-        let what = format!("`{}` is not an operator of LXC", shorten(operator));
+        let what = format!("`{}` is not an LXC operator", shorten(operator));
         let help = "the operators are ==, !=, <, <=, >, >= and &=, without blanks around them";
         return fail(what, help);
     };

@@ -14,10 +14,10 @@ use callgate_bpf::SyscallTable;
 /// The language.
 pub const LANGUAGE: Language = Language {
     names: &[Name::written("lxc", &WRITER)],
-    forms: &[("lxc:FILE", "a seccomp profile of LXC; `lxc:` may be omitted")],
+    forms: &[("lxc:FILE", "an LXC seccomp profile; `lxc:` may be omitted")],
     likeness,
     editor: Some(Editor::of(edits)),
-    ..Language::of("a profile of LXC", "lxc", read)
+    ..Language::of("an LXC profile", "lxc", read)
 };
 
 const WRITER: Writer = Writer::of("seccomp.profile", |fit, _| write::write(fit));

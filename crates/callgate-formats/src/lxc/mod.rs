@@ -1,4 +1,4 @@
-//! Seccomp profiles of LXC (`lxc.seccomp.profile`), versions 1 and 2, and their reader.
+//! LXC seccomp profiles (`lxc.seccomp.profile`), versions 1 and 2, and their reader.
 //!
 //! The language is that of LXC's `src/lxc/seccomp.c` (LXC 4.0.4 to 7.0): a line with the version, a line with the policy,
 //! then in version 2 rules and sections such as `[arm64]`, in version 1 the numbers of allowed syscalls.

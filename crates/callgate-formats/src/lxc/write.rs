@@ -1,4 +1,4 @@
-//! Profiles of LXC.
+//! LXC profiles.
 
 use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;

@@ -20,12 +20,12 @@ pub const LANGUAGE: Language = Language {
     names: &[Name::written("minijail", &WRITER)],
     forms: &[(
         "minijail.policy",
-        "a policy of minijail, such as `read: 1`; for other file names, write minijail:NAME",
+        "a minijail policy, such as `read: 1`; for other file names, write minijail:NAME",
     )],
     likeness,
     options: &[ReadingOption::MinijailSemantics],
     editor: Some(Editor::of(edits)),
-    ..Language::of("a policy of minijail", "minijail", read)
+    ..Language::of("a minijail policy", "minijail", read)
 };
 
 const WRITER: Writer = Writer::of("filter.policy", write::write);

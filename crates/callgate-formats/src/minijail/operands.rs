@@ -36,7 +36,7 @@ impl Parser<'_> {
         let (message, help) = if name.contains('@') {
             (
                 format!("unknown group of syscalls `{shown}`"),
-                "name the syscalls: the groups of minijail are in files that are not part of it"
+                "name the syscalls: minijail's groups are in files that are not part of it"
                     .to_owned(),
             )
         } else if is_known_name(name) {
@@ -47,7 +47,7 @@ impl Parser<'_> {
                 .map(|(other, _)| *other)
                 .collect();
             let help = match others.as_slice() {
-                [] => format!("no architecture of minijail has it; remove it ({here})"),
+                [] => format!("no architecture that minijail supports has it; remove it ({here})"),
                 others => format!("restrict it: {shown}[arch={}]", others.join(",")),
             };
             (format!("{} has no syscall `{shown}`", self.arch), help)
@@ -87,7 +87,7 @@ impl Parser<'_> {
                 if is_arch && !ARCHES.iter().any(|(name, _)| *name == text) {
                     let known = ARCHES.map(|(name, _)| name).join(", ");
                     let message = format!("unknown architecture `{}`", shorten(text));
-                    self.warn(value, message, &format!("the names of minijail are {known}"));
+                    self.warn(value, message, &format!("minijail's names are {known}"));
                 }
                 if !self.takes(Kind::Sign(",")) {
                     break;

@@ -1,4 +1,4 @@
-//! Policies of minijail.
+//! minijail policies.
 
 use std::fmt::Write;
 

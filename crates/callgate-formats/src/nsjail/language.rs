@@ -9,11 +9,11 @@ use crate::languages::{
 /// The language.
 pub const LANGUAGE: Language = Language {
     names: &[Name::read("nsjail")],
-    forms: &[("jail.cfg", "a configuration of nsjail with seccomp_string or seccomp_policy_file")],
+    forms: &[("jail.cfg", "an nsjail configuration with seccomp_string or seccomp_policy_file")],
     likeness,
     options: &[ReadingOption::Variables],
     editor: None,
-    ..Language::of("a configuration of nsjail", "nsjail", read)
+    ..Language::of("an nsjail configuration", "nsjail", read)
 };
 
 fn likeness(extension: Option<&str>, text: &[u8]) -> Likeness {

@@ -1,4 +1,4 @@
-//! Configurations of nsjail (`.cfg`), and their reader: the filter is a Kafel policy in a field.
+//! nsjail configurations (`.cfg`), and their reader: the filter is a Kafel policy in a field.
 //!
 //! A configuration is a message `NsJailConfig` in the text format of protocol buffers. Two of its fields are about the
 //! filter (`config.proto` and `sandbox.cc` of nsjail):

@@ -18,11 +18,11 @@ pub const LANGUAGE: Language = Language {
     names: &[Name::written("snap", &WRITER)],
     forms: &[(
         "snap:FILE",
-        "a seccomp profile of a snap (*.src): both filters that snap-confine installs",
+        "a snap seccomp profile (*.src): both filters that snap-confine installs",
     )],
     for_builds: false,
     editor: Some(Editor { names_files: true, ..Editor::of(edits) }),
-    ..Language::of("a profile of a snap", "snap", read)
+    ..Language::of("a snap profile", "snap", read)
 };
 
 const WRITER: Writer = Writer::of("snap.src", |fit, _| write::write(fit));

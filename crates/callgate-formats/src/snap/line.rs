@@ -49,7 +49,7 @@ pub(super) fn comparisons(
                         let name = word.trim_start_matches(['!', '<', '>', '=', '|']);
                         let near = reader.nearest(name, constants::names());
                         let otherwise =
-                            "arguments are -, numbers below 2^32 and constants of snap-seccomp";
+                            "arguments are -, numbers below 2^32 and snap-seccomp constants";
                         did_you_mean(near, otherwise)
                     }
                 };
@@ -155,7 +155,7 @@ impl Argument<'_> {
                 "snap-seccomp takes it only for chown, setuid and others with user or group IDs",
             ),
             None => Err((
-                format!("`{}` is neither a number nor a constant of snap-seccomp", shorten(text)),
+                format!("`{}` is neither a number nor a snap-seccomp constant", shorten(text)),
                 None,
             )),
         }

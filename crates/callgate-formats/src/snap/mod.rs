@@ -1,4 +1,4 @@
-//! Seccomp profiles of snaps, the input of snapd's snap-seccomp, and their reader.
+//! Snap seccomp profiles, the input of snapd's snap-seccomp, and their reader.
 //!
 //! The language is that of `cmd/snap-seccomp/main.go` of snapd 2.63 and later; how the filters are installed is in
 //! `cmd/snap-confine/seccomp-support.c`.

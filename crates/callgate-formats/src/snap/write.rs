@@ -1,4 +1,4 @@
-//! Profiles of snaps.
+//! Snap profiles.
 //!
 //! A profile is two filters: lines with `~` deny with EACCES in the first one, and the other lines permit in the second. A
 //! syscall that fails with EACCES is therefore permitted by a line without `~`, too.
@@ -41,7 +41,7 @@ const LANGUAGE: NamedLanguage = NamedLanguage {
 pub(crate) fn write(fit: &mut Fit<'_>) -> Result<String> {
     let main = fit.arches.first().copied().unwrap_or(Arch::X86_64);
     fit.arches = std::iter::once(main).chain(compat_arch(main)).collect();
-    fit.set_others(BAD_ARCH, "the filters of snaps kill syscalls of other architectures")?;
+    fit.set_others(BAD_ARCH, "snap filters kill syscalls of other architectures")?;
     let can_be_default = |verdict| [IMPLICIT, Verdict::LOG].contains(&verdict);
     let numbering = Numbering::choose(fit, unlisted(can_be_default))?;
     numbering.fit_unnamed(fit)?;

@@ -1,4 +1,4 @@
-//! Units of systemd in the [registry](crate::languages): how they are recognized, read and changed.
+//! systemd units in the [registry](crate::languages): how they are recognized, read and changed.
 
 use super::groups::SystemdVersion;
 use super::lower::{is_without_section, read as read_texts};
@@ -37,7 +37,7 @@ pub const LANGUAGE: Language = Language {
     files: SourceFiles::DropIns { role: FILE },
     for_builds: false,
     editor: Some(Editor { edits, comparable: Some(comparable), names_files: true }),
-    ..Language::of("a unit of systemd", "systemd", read)
+    ..Language::of("a systemd unit", "systemd", read)
 };
 
 const WRITER: Writer = Writer {

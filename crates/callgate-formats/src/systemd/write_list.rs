@@ -77,7 +77,7 @@ pub(crate) fn of_name(fit: &mut Fit<'_>, name: &'static str, list: &List) -> Res
     Ok(verdict)
 }
 
-// `socketcall` and `ipc` in lists of systemd. libseccomp adds the rules for the syscalls behind them to both, unless they are
+// `socketcall` and `ipc` in systemd lists. libseccomp adds the rules for the syscalls behind them to both, unless they are
 // in the list themselves.
 
 /// The verdicts of names, while those of the multiplexers are found.

@@ -5,7 +5,7 @@
 //!   for all threads), any number of them. There may be other text around tables, such as the syscalls that `strace -C`
 //!   and `perf trace -S` print before;
 //! - a [recording](crate::recording) in JSON;
-//! - a log of strace or of the audit system, see [`read`](crate::read).
+//! - a strace log or an audit log, see [`read`](crate::read).
 //!
 //! Empty lines and lines that start with `#` are skipped. Counts are finite numbers, at least 0; counts of the same name
 //! add up. [`CountReader`] takes a text in pieces, so a log may be larger than the memory.

@@ -1,4 +1,4 @@
-//! Syscalls in logs of strace that failed or did not return.
+//! Syscalls in strace logs that failed or did not return.
 
 use callgate_bpf::syscalls::facts;
 use callgate_bpf::{SyscallTable, constants};

@@ -31,7 +31,7 @@ pub(super) enum GenerateErrorKind {
     },
     /// A language in which no profiles are generated.
     NotGenerated(&'static str),
-    /// A resource of Kubernetes cannot express the profile.
+    /// A Kubernetes resource cannot express the profile.
     NoResource,
     Diagram(DiagramError),
     /// The profile would deny a recorded syscall.

@@ -74,7 +74,7 @@ impl AnyOf {
 }
 
 /// After this many lines that are errors or have unknown names, a reader of lines stops. A text that is neither counts
-/// nor a log of strace may still be an audit log.
+/// nor a strace log may still be an audit log.
 pub(crate) const MAX_REJECTED_LINES: usize = 1_000_000;
 
 /// The number of lines that are errors or have unknown names, of a reader with these messages.

@@ -1,4 +1,4 @@
-//! Which records of a log count: those of some programs, processes, units of systemd or containers.
+//! Which records of a log count: those of some programs, processes, systemd units or containers.
 //!
 //! Audit records name the program (`comm`, `exe`) and the process (`pid`), and neither a unit nor a container. These are in
 //! entries of the journal as JSON (`_SYSTEMD_UNIT`, `CONTAINER_NAME`), and in events of recorders (`container`, `pod`). For text
@@ -12,7 +12,7 @@ use callgate_formats::syntax::tree::{Node, NodeKind};
 
 use super::audit_fields::{fields, is_of_program, is_program};
 
-/// Keys of units of systemd in JSON.
+/// Keys of systemd units in JSON.
 const UNIT_KEYS: [&str; 4] = ["_SYSTEMD_UNIT", "UNIT", "_SYSTEMD_USER_UNIT", "OBJECT_SYSTEMD_UNIT"];
 
 /// Keys of containers and pods in JSON.
@@ -53,7 +53,7 @@ pub enum Selected {
     Program(String),
     /// A process, by its number.
     Process(u32),
-    /// A unit of systemd.
+    /// A systemd unit.
     Unit(String),
     /// A container or a pod: its name or its identifier.
     Container(String),

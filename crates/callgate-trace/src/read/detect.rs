@@ -114,7 +114,7 @@ impl Candidates {
 
     fn lines(&mut self, lines: &LogLines) {
         let block = lines.block();
-        // A log of strace has no such messages.
+        // A strace log has no such messages.
         let with_messages = self.audit.is_detected() || !self.strace.is_detected();
         let may_have_records = self.audit.may_have_records(block, with_messages);
         if self.rejected_at.is_some() && !may_have_records {

@@ -11,7 +11,7 @@
 //! [`RecordingReader`] takes a text in pieces. With [`TextSplitter`], the lines of a log can be parsed in other threads,
 //! with the same result.
 //!
-//! # Logs of strace
+//! # strace logs
 //!
 //! With or without `-f`, `-ff`, times, and other text that strace prints before and after a syscall. A syscall that
 //! others interrupt (`<unfinished ...>`) is counted once. Names of flags, strings and structures are not read as values.

@@ -17,7 +17,7 @@ pub enum RecordingMethod {
     Tracepoint,
     /// A tracer saw each of them.
     Ptrace,
-    /// A log of strace.
+    /// A strace log.
     Strace,
     /// Audit records of syscalls that a filter logged or denied.
     Audit,

@@ -89,7 +89,7 @@ pub(super) fn check(language: SourceLanguage, name: &str) -> Result<(), EmitErro
     Ok(())
 }
 
-/// Fails if a word cannot be the name of a package of Go.
+/// Fails if a word cannot be the name of a Go package.
 pub(super) fn check_package(name: &str) -> Result<(), EmitError> {
     check_word(name)?;
     // The other words that are taken are names of packages, or predeclared.

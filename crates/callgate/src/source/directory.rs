@@ -1,4 +1,4 @@
-//! Sources of several files: filters of Android, and units of systemd with their drop-ins.
+//! Sources of several files: Android filters, and systemd units with their drop-ins.
 //!
 //! bionic generates its filters from several files, and several filters from one of them, so a source is the directory of the
 //! files, and a filter in it.
@@ -13,7 +13,7 @@ use super::text::{Content, NamedText, SourceText, Texts};
 use super::wording::Wording;
 
 /// Help for a directory that is not bionic's.
-const DIRECTORY_HELP: &str = "give the directory libc of bionic, with its lists unchanged";
+const DIRECTORY_HELP: &str = "give bionic's directory libc, with its lists unchanged";
 
 /// A directory with files that are read together.
 pub trait Directory {

@@ -257,7 +257,7 @@ pub fn parse_denial(word: &str) -> Result<Verdict, String> {
     let number = || word.parse::<u16>().ok().filter(|number| (1..=MAX_ERRNO).contains(number));
     let word = word.to_ascii_uppercase();
     match word.as_str() {
-        // `kill` as in units of systemd.
+        // `kill` as in systemd units.
         "KILL_PROCESS" | "KILL" => Ok(Verdict::KILL_PROCESS),
         "KILL_THREAD" => Ok(Verdict::KILL_THREAD),
         "TRAP" => Ok(Verdict::trap(0)),

@@ -33,11 +33,11 @@ pub struct SourceFilter {
     pub weights: Option<Weights>,
     /// Whether unknown syscall names in other inputs, such as weights, are errors.
     pub strict: bool,
-    /// The directive of a unit of systemd that installs it.
+    /// The directive of a systemd unit that installs it.
     pub directive: Option<&'static str>,
     /// The kinds of the sources of which it is made.
     pub kinds: Kinds,
-    /// Whether it is a filter of a unit of systemd.
+    /// Whether it is a filter of a systemd unit.
     pub(super) is_of_unit: bool,
     /// The rules as the text states them, if the reader kept them.
     pub(super) statements: Option<Statements>,
@@ -70,7 +70,7 @@ pub struct Kinds {
     pub container: bool,
     /// A program.
     pub program: bool,
-    /// A unit of systemd.
+    /// A systemd unit.
     pub unit: bool,
     /// A policy with variables that have values.
     pub variables: bool,

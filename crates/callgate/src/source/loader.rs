@@ -46,7 +46,7 @@ impl Files for FilesOf<'_> {
     }
 }
 
-/// The extensions of files with resources of Kubernetes.
+/// The extensions of files with Kubernetes resources.
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// Where a base profile is, by its name in the resource that needs it.

@@ -20,7 +20,7 @@ pub struct SourceText {
     pub content: Content,
     /// The format, if it is given.
     pub format: Option<SourceFormat>,
-    /// The part of the text: the name of a resource of Kubernetes, the thread of a document of Firecracker, or the name or line
+    /// The part of the text: the name of a Kubernetes resource, the thread of a Firecracker document, or the name or line
     /// of an array in source code.
     pub part: Option<String>,
     /// The files that it may include, or of which it consists, by name.
@@ -52,7 +52,7 @@ pub enum Content {
     File(Vec<u8>),
     /// Texts in a language that are read together.
     Texts(Texts),
-    /// The files that are given with it: the lists of a filter of Android, or drop-ins of a unit of systemd.
+    /// The files that are given with it: the lists of a filter of Android, or drop-ins of a systemd unit.
     Files,
     /// The name of a preset, or of a built-in profile with or without a version.
     Preset(String),

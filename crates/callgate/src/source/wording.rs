@@ -27,7 +27,7 @@ pub struct Wording {
     pub socket_filters: &'static str,
     /// The message and the help for a part of a source that has none.
     pub no_parts: [&'static str; 2],
-    /// How a filter of Android is chosen in a directory; the name is empty for the only one.
+    /// How an Android filter is chosen in a directory; the name is empty for the only one.
     pub android_filter: fn(directory: &str, filter: &str) -> String,
     /// What to do about an empty source with this name.
     pub empty: fn(name: &str) -> &'static str,
@@ -51,7 +51,7 @@ impl Wording {
         socket_filters: "",
         no_parts: [
             "a text in this format has no parts with names",
-            "`part` is for resources of Kubernetes, threads of Firecracker and arrays in source code",
+            "`part` is for Kubernetes resources, Firecracker threads and arrays in source code",
         ],
         android_filter: |_, filter| match filter {
             "" => "omit `part`".to_owned(),
@@ -74,7 +74,7 @@ impl Wording {
         give_content: "give what it contains: `std::fs::read_to_string`, and the name with `SourceText::named`",
         no_parts: [
             "a text in this format has no parts with names",
-            "`SourceText::part` is for resources of Kubernetes, threads of Firecracker and arrays in source code",
+            "`SourceText::part` is for Kubernetes resources, Firecracker threads and arrays in source code",
         ],
         android_filter: |_, filter| match filter {
             "" => "omit `SourceText::part`".to_owned(),

@@ -29,15 +29,15 @@ socket:socketcall:one(int) x86
 write(int)
     1 2:11: missing architectures after the parameters (write `all`, or a list such as `arm,lp64`)
 write(int) x86-64
-    1 2:12: `x86-64` is not an architecture of bionic (did you mean x86_64?)
+    1 2:12: `x86-64` is not a bionic architecture (did you mean x86_64?)
 write(int) aarch64
-    1 2:12: `aarch64` is not an architecture of bionic (the architectures are arm, arm64, mips, mips64, riscv64, x86, x86_64, all, lp32, lp64)
+    1 2:12: `aarch64` is not a bionic architecture (the architectures are arm, arm64, mips, mips64, riscv64, x86, x86_64, all, lp32, lp64)
 write(int) arm, x86
-    1 2:16: ` x86` is not an architecture of bionic (remove the blank: commas separate architectures)
+    1 2:16: ` x86` is not a bionic architecture (remove the blank: commas separate architectures)
 write(int) arm,all
-    1 2:16: `all` is not an architecture of bionic (`all` stands alone)
+    1 2:16: `all` is not a bionic architecture (`all` stands alone)
 write(int) all # comment
-    1 2:12: `all # comment` is not an architecture of bionic (a comment has a line of its own)
+    1 2:12: `all # comment` is not a bionic architecture (a comment has a line of its own)
 wirte(int) all
     1 2:1: no architecture has a syscall `wirte` (did you mean write?)
 a:__ARM_NR_read(int) arm

@@ -1,4 +1,4 @@
-//! What filters of Firecracker mean, syscall by syscall, and the messages about invalid ones.
+//! What Firecracker filters mean, syscall by syscall, and the messages about invalid ones.
 
 mod conditions;
 mod hostile;

@@ -60,7 +60,7 @@ fn examples_have_the_verdicts_of_the_stack() {
     }
 }
 
-/// The findings for our own profile, each of which docs/reference/lint.md explains.
+/// The findings for our own profile, each of which lab/results/lint.md explains.
 #[test]
 fn container_default_has_known_findings() {
     let arches = [Arch::X86_64, Arch::X86, Arch::X32];

@@ -81,7 +81,10 @@ fn of_program(program: &LongProgram, arches: &[Arch], check: Check) -> Vec<Findi
 
 #[test]
 fn the_documentation_has_all_checks() {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/lint.md"));
+    let page = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/reference/lint.md"
+    ));
     let page = page.unwrap();
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
     for check in Check::ALL {

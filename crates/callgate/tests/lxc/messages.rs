@@ -24,7 +24,7 @@ x
 "2\ndenylist \nread"
     2:10: a blank at the end of the line (LXC expects an action after it, and refuses the profile; remove it)
 "2\ndenylist log\n"
-    2:10: `log` is not an action of LXC (the actions are kill, errno N, allow, trap and notify)
+    2:10: `log` is not an LXC action (the actions are kill, errno N, allow, trap and notify)
 "2\ndenylist errno\n"
     2:10: missing number after `errno` (LXC takes numbers from 0 to 4094, such as errno 1)
 "2\ndenylist debug\n"
@@ -42,13 +42,13 @@ x
 "1\nallowlist\n-1"
     3:1: -1 is not the number of a syscall (LXC passes it to libseccomp, which rejects -1 and has its own numbers below; remove it)
 "2\ndenylist\nread erno 1"
-    3:6: `erno` is not an action of LXC (did you mean `errno`?)
+    3:6: `erno` is not an LXC action (did you mean `errno`?)
 "2\ndenylist\nread errno x"
     3:6: missing number after `errno` (LXC takes numbers from 0 to 4094, such as errno 1)
 "2\ndenylist\nread errno 4095"
     3:1: the errno is 4095; libseccomp's limit is 4094, so the container would not start (use an errno that exists)
 "2\ndenylist\nread log"
-    3:6: `log` is not an action of LXC (the actions are kill, errno N, allow, trap and notify)
+    3:6: `log` is not an LXC action (the actions are kill, errno N, allow, trap and notify)
 "2\ndenylist\nread [0,1,==]"
     3:6: missing action before the arguments (write one of kill, errno N, allow, trap and notify before them)
 "2\ndenylist\n read"
@@ -68,15 +68,15 @@ x
 "2\ndenylist\nread kill [6,1,==]"
     3:11: argument 6 does not exist (arguments are 0 to 5)
 "2\ndenylist\nread kill [0,1]"
-    3:11: `[0,1]` is not a comparison of LXC (the form is [INDEX,VALUE,OP] or [INDEX,VALUE,OP,MASK], such as [0,0x10000000,&=,0x10000000]; LXC also reads a [ in a comment)
+    3:11: `[0,1]` is not an LXC comparison (the form is [INDEX,VALUE,OP] or [INDEX,VALUE,OP,MASK], such as [0,0x10000000,&=,0x10000000]; LXC also reads a [ in a comment)
 "2\ndenylist\nread kill [0,x,==]"
     3:11: `x` is not a 64-bit number (write decimal, 0x… or 0… without blanks after it)
 "2\ndenylist\nread kill [0,-1,==]"
     3:11: `-1` is not a 64-bit number (write decimal, 0x… or 0… without blanks after it)
 "2\ndenylist\nread kill [0,1,=]"
-    3:11: `=` is not an operator of LXC (the operators are ==, !=, <, <=, >, >= and &=, without blanks around them)
+    3:11: `=` is not an LXC operator (the operators are ==, !=, <, <=, >, >= and &=, without blanks around them)
 "2\ndenylist\nread kill [0,1,== ]"
-    3:11: `== ` is not an operator of LXC (the operators are ==, !=, <, <=, >, >= and &=, without blanks around them)
+    3:11: `== ` is not an LXC operator (the operators are ==, !=, <, <=, >, >= and &=, without blanks around them)
 "2\ndenylist\nread kill [0,1,&=,x]"
     3:11: the mask `x` is not a 64-bit number (write decimal, 0x… or 0… without blanks around it)
 "2\ndenylist\nread kill [0,1,==] # x"
@@ -84,7 +84,7 @@ x
 "2\ndenylist\nread kill [0,1,==][0,2,==]"
     3:19: a second comparison of argument 0 (libseccomp rejects it, so the container would not start; write two rules if one comparison is enough)
 "2\ndenylist\nread kill # see [1]"
-    3:17: `[1]` is not a comparison of LXC (the form is [INDEX,VALUE,OP] or [INDEX,VALUE,OP,MASK], such as [0,0x10000000,&=,0x10000000]; LXC also reads a [ in a comment)
+    3:17: `[1]` is not an LXC comparison (the form is [INDEX,VALUE,OP] or [INDEX,VALUE,OP,MASK], such as [0,0x10000000,&=,0x10000000]; LXC also reads a [ in a comment)
 "2\ndenylist\nread kill [0,18446744073709551616,==]"
     3:11: `18446744073709551616` is not a 64-bit number (write decimal, 0x… or 0… without blanks after it)
 "2\ndenylist\nread errno 1 [0,1,==]\nread errno 2 [0,1,==]"

@@ -14,9 +14,9 @@ qqqqqqqqqqq: 1
 cacheflush: 1
     1:1: x86_64 has no syscall `cacheflush` (restrict it: cacheflush[arch=arm])
 osf_sigprocmask: 1
-    1:1: x86_64 has no syscall `osf_sigprocmask` (no architecture of minijail has it; remove it (x86_64))
+    1:1: x86_64 has no syscall `osf_sigprocmask` (no architecture that minijail supports has it; remove it (x86_64))
 basic@android: 1
-    1:1: unknown group of syscalls `basic@android` (name the syscalls: the groups of minijail are in files that are not part of it)
+    1:1: unknown group of syscalls `basic@android` (name the syscalls: minijail's groups are in files that are not part of it)
 read
     1:5: expected `:`, but found the end of the statement (a statement is `syscall: filter`)
 read 1

@@ -1,4 +1,4 @@
-//! What policies of minijail mean, syscall by syscall, and the messages about invalid ones.
+//! What minijail policies mean, syscall by syscall, and the messages about invalid ones.
 
 mod denylists;
 mod filters;

@@ -46,7 +46,7 @@ read: return -1
 read[arhc=arm]: 1
     1:6: the key `arhc` has no effect (the only key with an effect is `arch`)
 "write: 1\nread[arch=x86-64]: 1"
-    2:11: unknown architecture `x86-64` (the names of minijail are x86_64, x86, arm64, arm, riscv64, loong64)
+    2:11: unknown architecture `x86-64` (minijail's names are x86_64, x86, arm64, arm, riscv64, loong64)
 "write: 1\nread: 1 \"
     2:1: this statement has no effect: its last line ends with `\` (remove the `\` at the end of the file)
 "#;

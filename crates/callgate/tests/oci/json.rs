@@ -1,4 +1,4 @@
-//! JSON that programs read differently: a test for each row of `docs/reference/languages/docker.md`.
+//! JSON that programs read differently: a test for each row of the table in `lab/results/documents.md`.
 //!
 //! The behaviour of runc 1.1.5 (Go 1.19), crun 1.8.1 (yajl 2.1.0), podman 4.3.1 and moby's profiles/seccomp 0.2.3 was
 //! measured in containers, with one text for each row.

@@ -18,9 +18,9 @@ const MESSAGES: &str = r#"
 read 1 2 3 4 5 6 7
     1:18: 7 arguments for `read`; the maximum is 6 (remove what follows; comments have a line of their own)
 read AF_UNIKS
-    1:6: `AF_UNIKS` is neither a number nor a constant of snap-seccomp (did you mean `AF_UNIX`?)
+    1:6: `AF_UNIKS` is neither a number nor a snap-seccomp constant (did you mean `AF_UNIX`?)
 read x
-    1:6: `x` is neither a number nor a constant of snap-seccomp (arguments are -, numbers below 2^32 and constants of snap-seccomp)
+    1:6: `x` is neither a number nor a snap-seccomp constant (arguments are -, numbers below 2^32 and snap-seccomp constants)
 read -1
     1:6: `-1` has a sign (snap-seccomp takes it only for chown, setuid and others with user or group IDs)
 read +1
@@ -28,13 +28,13 @@ read +1
 read 4294967296
     1:6: `4294967296` is too large (the maximum is 4294967295)
 read 0x10
-    1:6: `0x10` is neither a number nor a constant of snap-seccomp (arguments are -, numbers below 2^32 and constants of snap-seccomp)
+    1:6: `0x10` is neither a number nor a snap-seccomp constant (arguments are -, numbers below 2^32 and snap-seccomp constants)
 read 1|2|3
-    1:6: `2|3` is neither a number nor a constant of snap-seccomp (arguments are -, numbers below 2^32 and constants of snap-seccomp)
+    1:6: `2|3` is neither a number nor a snap-seccomp constant (arguments are -, numbers below 2^32 and snap-seccomp constants)
 read |
     1:6: missing number or constant in `|` (write it directly after the operator)
 read =1
-    1:6: `=1` is neither a number nor a constant of snap-seccomp (arguments are -, numbers below 2^32 and constants of snap-seccomp)
+    1:6: `=1` is neither a number nor a snap-seccomp constant (arguments are -, numbers below 2^32 and snap-seccomp constants)
 chown - -2147483649
     1:9: `-2147483649` is out of range (numbers with a sign are from -2147483648 to 2147483647)
 chown - >5
@@ -54,13 +54,13 @@ setuid u:
 read >= 5
     1:6: missing number or constant in `>=` (write it directly after the operator)
 read 1_000
-    1:6: `1_000` is neither a number nor a constant of snap-seccomp (arguments are -, numbers below 2^32 and constants of snap-seccomp)
+    1:6: `1_000` is neither a number nor a snap-seccomp constant (arguments are -, numbers below 2^32 and snap-seccomp constants)
 read !!1
-    1:6: `!1` is neither a number nor a constant of snap-seccomp (arguments are -, numbers below 2^32 and constants of snap-seccomp)
+    1:6: `!1` is neither a number nor a snap-seccomp constant (arguments are -, numbers below 2^32 and snap-seccomp constants)
 "write\nread\0"
     2:5: a NUL byte (remove it)
 read  # comment
-    1:7: `#` is neither a number nor a constant of snap-seccomp (arguments are -, numbers below 2^32 and constants of snap-seccomp)
+    1:7: `#` is neither a number nor a snap-seccomp constant (arguments are -, numbers below 2^32 and snap-seccomp constants)
 "#;
 
 #[test]

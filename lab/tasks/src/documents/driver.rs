@@ -29,7 +29,7 @@ pub(super) enum Owner {
     Runc,
     /// An OCI configuration for runc.
     Config,
-    /// A `SeccompProfile` resource of Kubernetes.
+    /// A Kubernetes `SeccompProfile` resource.
     Resource,
 }
 

@@ -5,7 +5,7 @@ use crate::agreement::Accepted;
 pub(crate) const HELP: &str = "\
 usage: cargo lab firecracker [--filters N] [--seed N] [--arch ARCH] [FILE]...
 
-Reads random documents of Firecracker, and the given files, with callgate's reader and
+Reads random Firecracker documents, and the given files, with callgate's reader and
 with the crate seccompiler, and compares their meaning: its program for each thread must
 have the same MTBDD as our policy, and both must refuse the same documents.
 

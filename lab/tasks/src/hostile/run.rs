@@ -17,7 +17,7 @@ usage: cargo lab hostile [OPTION]... [WORD]...
 
 Writes 16 MiB inputs that are designed to take long or much memory, for each reader of
 user input. Runs a command on each, and prints its exit status, its time (user and
-system, and elapsed) and its maximum resident memory as a table in Markdown, as in docs/reference/limits.md.
+system, and elapsed) and its maximum resident memory as a table in Markdown, as in lab/results/hostile.md.
 Logs are also written with 1 GiB. With WORDs, only rows that contain all of them.
 
   --size MIB    the size of inputs (default 16)

@@ -5,7 +5,7 @@ use crate::agreement::Accepted;
 pub(crate) const HELP: &str = "\
 usage: cargo lab lxc --source DIR [--profiles N] [--seed N] [--library FILE] [FILE]...
 
-Reads random profiles of LXC, and the given files, with callgate's reader and with LXC's
+Reads random LXC profiles, and the given files, with callgate's reader and with LXC's
 own parser, and compares their meaning: the program that LXC would install must have the
 same MTBDD as our policy, and both must refuse the same profiles.
 

@@ -5,7 +5,7 @@ use crate::agreement::Accepted;
 pub(crate) const HELP: &str = "\
 usage: cargo lab minijail --compiler DIR [--policies N] [--seed N] [--arch ARCH] [FILE]...
 
-Reads random policies of minijail, and the given files, with callgate's reader and with
+Reads random minijail policies, and the given files, with callgate's reader and with
 minijail's compiler, and compares their meaning: the program of the compiler must have the
 same MTBDD as our policy, and both must refuse the same policies. Also compares the
 constants that both know.

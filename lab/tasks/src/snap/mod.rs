@@ -1,4 +1,4 @@
-//! `cargo lab snap`: compares the reader of profiles of snaps with snapd's snap-seccomp. Both programs that it writes
+//! `cargo lab snap`: compares the reader of snap profiles with snapd's snap-seccomp. Both programs that it writes
 //! must have the same MTBDD as our policies.
 //!
 //! [`random`] makes profiles, [`compiler`] runs snap-seccomp, [`run`](mod@run) compares and counts.

@@ -5,7 +5,7 @@ use crate::agreement::Accepted;
 pub(crate) const HELP: &str = "\
 usage: cargo lab snap --compiler PROGRAM [--profiles N] [--seed N] [FILE]...
 
-Reads random profiles of snaps, and the given files, with callgate's reader and with
+Reads random snap profiles, and the given files, with callgate's reader and with
 snap-seccomp, and compares their meaning: both programs of snap-seccomp must have the same
 MTBDD as our policies, and both must refuse the same profiles.
 

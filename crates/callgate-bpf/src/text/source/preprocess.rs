@@ -279,7 +279,7 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
             // A comment of another language, such as those of a shell. A slip in a conditional would choose other lines.
             other => {
                 if let Some(near) = nearest(other, DIRECTIVES.split(' ')) {
-                    let message = format!("`#{other}` is not a directive of C");
+                    let message = format!("`#{other}` is not a C directive");
                     return Err(
                         error(hash.position, message).help(format!("did you mean `#{near}`?"))
                     );

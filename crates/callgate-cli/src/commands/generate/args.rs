@@ -73,7 +73,7 @@ code is written only with --allow-unknown-sites.
 By default, other syscalls fail with ENOSYS: libraries that try a newer syscall
 fall back to an older one, as on an older kernel. After EPERM they would not.
 
-A RECORDING is a file of callgate record, a log of strace, a table of strace -c
+A RECORDING is a file of callgate record, a strace log, a table of strace -c
 or perf trace -s, or SECCOMP records from the audit log, dmesg or journalctl. It
 can also be used for --weights.
 

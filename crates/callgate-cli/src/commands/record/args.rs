@@ -48,7 +48,7 @@ Records the syscalls of all processes and threads, from the execve of the
 command until the last of them has ended, with their argument values: all
 values while there are few, then bounds. The recording (-o) is JSON, which
 --weights, generate and check read. `callgate record merge` combines files of
-one or several formats into one recording: recordings, logs of strace (best
+one or several formats into one recording: recordings, strace logs (best
 with -f -e raw=all), tables of strace -c and perf trace -s, and SECCOMP records
 of the audit log, dmesg and journalctl; --from does the same. To record a
 command named merge, write -- before it.

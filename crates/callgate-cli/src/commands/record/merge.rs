@@ -24,7 +24,7 @@ order, and merged recordings can be merged again. A run that is given twice
 counts once, if callgate record recorded it; logs of other tools have no
 identity, so give each once.
 
-A FILE is a recording, a log of strace, a table of strace -c or perf trace -s,
+A FILE is a recording, a strace log, a table of strace -c or perf trace -s,
 SECCOMP records of the audit log, dmesg or journalctl, a stream with one
 recording per line (NDJSON), or a directory with such files; - is standard
 input. Recordings are read one after the other, so a fleet may have thousands.

@@ -45,7 +45,7 @@ Landlock are counted. Logs are not kept in memory. --format prometheus and otlp
 print counters of denials for monitoring instead, by syscall, action and
 program: at most 500 series, and one for all others.
 
-A process or a unit of systemd can have several filters. The kernel takes the
+A process or a systemd unit can have several filters. The kernel takes the
 verdict of highest precedence; each filter is shown, the one that decides first.
 
 Examples:

@@ -82,7 +82,7 @@ pub(crate) struct SourceOptions {
     pub(super) base: Vec<BaseFile>,
 
     /// Refuse what could be read in two ways: unknown names of syscalls, invisible characters, and files outside of the
-    /// tree of the source (its repository, or else its directory). For gates; see docs/how-to/review-in-ci.md
+    /// tree of the source (its repository, or else its directory). For gates; see docs/how-to/gate-a-profile.md
     #[arg(long, help_heading = "Reading")]
     pub(crate) strict: bool,
 

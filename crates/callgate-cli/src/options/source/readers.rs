@@ -48,7 +48,7 @@ impl SourceOptions {
     }
 }
 
-/// How a part is chosen: a resource of Kubernetes, or the filter of a thread.
+/// How a part is chosen: a Kubernetes resource, or the filter of a thread.
 fn choose_part(name: &str) -> String {
     format!("add #NAME to the name of the file, such as #{name}")
 }

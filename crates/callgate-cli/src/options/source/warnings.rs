@@ -79,7 +79,7 @@ impl SourceOptions {
         }
         if self.systemd.is_some() && !unit {
             report::warn(
-                format!("--systemd{suffix} has no effect: {}", none("a unit of systemd")),
+                format!("--systemd{suffix} has no effect: {}", none("a systemd unit")),
                 "omit it, or write systemd: before the source",
             );
         }
@@ -87,7 +87,7 @@ impl SourceOptions {
             report::warn(
                 format!(
                     "--minijail-semantics{suffix} has no effect: {}",
-                    none("a policy of minijail")
+                    none("a minijail policy")
                 ),
                 "omit it: only minijail has two compilers",
             );

@@ -418,7 +418,7 @@ fn warnings_about_recordings_and_formats() {
 
 #[test]
 fn unknown_values_that_prevent_limits_cause_a_warning() {
-    // As in logs of strace: numbers for some arguments, names for those that could be limited.
+    // As in strace logs: numbers for some arguments, names for those that could be limited.
     let mut log =
         Recording::of(Run { method: crate::recording::RecordingMethod::Strace, ..Run::default() });
     let unknown = || ArgValues::default();

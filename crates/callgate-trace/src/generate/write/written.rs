@@ -30,7 +30,7 @@ impl Draft {
     ///
     /// # Errors
     /// If the format cannot express the profile: several architectures in Kafel, an architecture or a value that a
-    /// resource of Kubernetes does not have, or architectures with different byte orders in any format. Also if the profile denies a recorded syscall or cannot be read back, which would be a
+    /// Kubernetes resource does not have, or architectures with different byte orders in any format. Also if the profile denies a recorded syscall or cannot be read back, which would be a
     /// bug in this crate.
     pub fn write(&self, format: LanguageId) -> Result<WrittenProfile, GenerateError> {
         let Some(to) = format.annotated() else {
@@ -96,7 +96,7 @@ impl Draft {
     }
 }
 
-/// The policy that a draft means in a format, with these directives of systemd.
+/// The policy that a draft means in a format, with these systemd directives.
 fn policy(
     draft: &Draft,
     to: &AnnotatedWriter,

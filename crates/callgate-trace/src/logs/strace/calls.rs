@@ -20,7 +20,7 @@ pub(crate) struct LoggedSyscall<'t> {
     pub(crate) args: Cow<'t, str>,
 }
 
-/// What a line of a log of strace is.
+/// What a line of a strace log is.
 pub(crate) enum LogLine<'t> {
     /// A syscall ends in it.
     Syscall(LoggedSyscall<'t>),

@@ -1,4 +1,4 @@
-//! Counts the syscalls of a log of strace, line by line.
+//! Counts the syscalls of a strace log, line by line.
 
 use super::super::lines::{Block, Line, rejected_lines, too_many_rejected};
 use super::super::syscalls::BoundedSyscalls;
@@ -21,7 +21,7 @@ use callgate_formats::diagnostics::messages::Messages;
 use memchr::memchr;
 use memchr::memmem::Finder;
 
-/// Whether a line proves that a text is a log of strace: a syscall with its result, or the first half of one.
+/// Whether a line proves that a text is a strace log: a syscall with its result, or the first half of one.
 fn is_call(event: &Event, line: &str) -> bool {
     match event {
         Event::Syscall(text, _) => {
@@ -38,7 +38,7 @@ fn is_end_of_table(line: &str) -> bool {
     line.ends_with("total") && line.split_whitespace().next_back() == Some("total")
 }
 
-/// Reads a log of strace line by line.
+/// Reads a strace log line by line.
 pub(crate) struct StraceLog {
     processes: Processes,
     unfinished: UnfinishedSyscalls,

@@ -1,4 +1,4 @@
-//! Logs of strace: one line per syscall, `name(arguments) = result`.
+//! strace logs: one line per syscall, `name(arguments) = result`.
 //!
 //! Before the name there may be the process (`1234`, `1234<comm>`, `[pid 1234]`), a time, a time difference (`-t -r`),
 //! and brackets (`-n`, `-i`). A syscall during which another process logs one has two lines, which are matched by the

@@ -1,4 +1,4 @@
-//! Logs of strace from a terminal, and audit records from each place where they are logged.
+//! strace logs from a terminal, and audit records from each place where they are logged.
 
 use super::*;
 use crate::{Selected, Selection};

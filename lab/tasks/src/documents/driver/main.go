@@ -125,7 +125,7 @@ type DockerEntry struct {
 	Excludes *DockerGate `json:"excludes,omitempty"`
 }
 
-// DockerProfile is a profile of Docker.
+// DockerProfile is a Docker profile.
 type DockerProfile struct {
 	Common
 	Listener
@@ -146,7 +146,7 @@ type PodmanEntry struct {
 	Excludes Gate         `json:"excludes"`
 }
 
-// PodmanProfile is a profile of Podman.
+// PodmanProfile is a Podman profile.
 type PodmanProfile struct {
 	Common
 	DefaultErrno string         `json:"defaultErrno,omitempty"`

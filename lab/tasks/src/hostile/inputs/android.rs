@@ -16,7 +16,7 @@ fn known_name(n: u64, out: &mut Vec<u8>) {
 
 pub(super) const READERS: &[Reader] = &[
     Reader {
-        name: "list of Android",
+        name: "Android list",
         file: "list.txt",
         beside: &[],
         most: None,
@@ -35,7 +35,7 @@ pub(super) const READERS: &[Reader] = &[
         ],
     },
     Reader {
-        name: "lists of Android",
+        name: "Android lists",
         file: "SYSCALLS.TXT",
         beside: &[
             ("SECCOMP_ALLOWLIST_COMMON.TXT", "write() all\n"),

@@ -158,7 +158,7 @@ pub(super) const READERS: &[Reader] = &[
             input!("counts", "", ["read {}\n", |n| n], ""),
             input!("unknown names", "", ["reat{} 1\n", |n| n], "read 1\n"),
             input!(
-                "log of strace",
+                "strace log",
                 "",
                 [
                     "{} openat(AT_FDCWD, \"/etc/ld.so.cache\", O_RDONLY|O_CLOEXEC) = 3\n",

@@ -29,7 +29,7 @@ fn unrelated_lxc(n: u64, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Numbers in profiles of snaps have 32 bits.
+/// Numbers in snap profiles have 32 bits.
 fn unrelated_snap(n: u64, out: &mut Vec<u8>) {
     out.extend(b"ioctl ");
     six_unrelated(n, " ", |_, value| (value >> 32).to_string(), out);
@@ -38,7 +38,7 @@ fn unrelated_snap(n: u64, out: &mut Vec<u8>) {
 
 pub(super) const READERS: &[Reader] = &[
     Reader {
-        name: "filters of Firecracker",
+        name: "Firecracker filters",
         file: "filters.json",
         beside: &[],
         most: None,
@@ -92,7 +92,7 @@ pub(super) const READERS: &[Reader] = &[
         ],
     },
     Reader {
-        name: "policy of minijail",
+        name: "minijail policy",
         file: "hostile.policy",
         beside: &[],
         // The reader refuses policies of more than 10 MiB at once.
@@ -129,7 +129,7 @@ pub(super) const READERS: &[Reader] = &[
         ],
     },
     Reader {
-        name: "profile of LXC",
+        name: "LXC profile",
         file: "lxc.seccomp",
         beside: &[],
         most: None,
@@ -172,7 +172,7 @@ pub(super) const READERS: &[Reader] = &[
         ],
     },
     Reader {
-        name: "profile of a snap",
+        name: "snap profile",
         file: "snap.src",
         beside: &[],
         most: None,

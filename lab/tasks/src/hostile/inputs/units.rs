@@ -15,7 +15,7 @@ fn long_line(n: u64, out: &mut Vec<u8>) {
 }
 
 pub(super) const READERS: &[Reader] = &[Reader {
-    name: "unit of systemd",
+    name: "systemd unit",
     file: "hostile.service",
     beside: &[],
     most: None,

@@ -1,6 +1,6 @@
 //! The filters that the syscalls of a log are asked about: the source as the machine of each syscall installs it.
 //!
-//! A log may come from another machine than this one, or from several. A profile for containers, a unit, a policy of minijail have
+//! A log may come from another machine than this one, or from several. A profile for containers, a unit, a minijail policy have
 //! other rules there: other architectures, other numbers, other syscalls. Without --arch, the source is read for the machine of
 //! each architecture in the log.
 
