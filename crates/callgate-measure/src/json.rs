@@ -103,7 +103,8 @@ mod tests {
         let spread = Summary { minimum: 1.0, lower: 1.0, median: 1.0, upper: 1.0, high: 1.0 };
         let row = |(low, high), treatment| {
             let overhead = Interval { median: f64::midpoint(low, high), low, high };
-            let estimate = Estimate { minimum: 1.0, median: 1.0, overhead, spread };
+            let in_rounds = overhead;
+            let estimate = Estimate { minimum: 1.0, median: 1.0, overhead, in_rounds, spread };
             let name = String::new();
             Row { name, filters: 1, insns: 1, treatment: Some(treatment), executed: None, estimate }
         };

@@ -121,6 +121,8 @@ pub struct Estimate {
     pub median: f64,
     /// The difference from no filter in the same round.
     pub overhead: Interval,
+    /// The same with the interval that the rounds show, for the state in which the machine is now. More rounds make it narrower.
+    pub in_rounds: Interval,
     /// The distribution of the batches of all rounds.
     pub spread: Summary,
 }
@@ -218,6 +220,7 @@ impl Samples {
             minimum: stats::minimum(&all)?,
             median: stats::median(&self.values(subject, body))?,
             overhead: self.difference(subject, 0, body)?,
+            in_rounds: self.in_rounds(subject, 0, body)?,
             spread: Summary::of(&all)?,
         })
     }
@@ -229,6 +232,7 @@ impl Samples {
             minimum: stats::minimum(&values)?,
             median: stats::median(&values)?,
             overhead: self.weighted_overhead(subject, weights)?,
+            in_rounds: self.weighted_in_rounds(subject, weights)?,
             spread: Summary::of(&values)?,
         })
     }

@@ -74,7 +74,8 @@ fn a_measurement_has_a_row_per_subject_and_the_noise_floor() -> TestResult {
     assert_eq!(shares.len(), 5 * 4);
     for subject in 0..3 {
         assert_eq!(samples.values(subject, 0).len(), 5, "{subject}");
-        let Estimate { minimum, median, overhead, spread } = samples.estimate(subject, 0).unwrap();
+        let Estimate { minimum, median, overhead, spread, .. } =
+            samples.estimate(subject, 0).unwrap();
         assert!(0.0 < minimum && minimum <= median, "{minimum} {median}");
         let quartiles = [spread.minimum, spread.lower, spread.median, spread.upper];
         assert!(spread.minimum == minimum && quartiles.is_sorted(), "{spread:?}");
