@@ -281,5 +281,23 @@ pub(super) fn registers(_: pid_t) -> Option<Registers> {
     None
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+/// Changes the result of a syscall. Does nothing if the tracee was killed.
+#[cfg(target_arch = "aarch64")]
+pub(super) fn set_result(pid: pid_t, result: i64) {
+    // `struct user_pt_regs`: x0 to x30, sp, pc, pstate.
+    let mut registers = [0_u64; 34];
+    let mut vector =
+        libc::iovec { iov_base: registers.as_mut_ptr().cast(), iov_len: size_of_val(&registers) };
+    for request in [libc::PTRACE_GETREGSET, libc::PTRACE_SETREGSET] {
+        let which = libc::NT_PRSTATUS as usize as *mut c_void;
+        // SAFETY: the kernel writes or reads at most `iov_len` bytes at the registers.
+        if unsafe { libc::ptrace(request, pid, which, &raw mut vector) } == -1 {
+            return;
+        }
+        registers[0] = result as u64;
+    }
+}
+
+/// Does nothing: the registers of this machine are not known here.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn set_result(_: pid_t, _: i64) {}

@@ -4,6 +4,9 @@
 //! is read from the tracee; at its end, the result says whether the kernel took it. Another thread that changes the memory in
 //! between could make the two differ.
 //!
+//! Some programs ask whether they have a filter (`PR_GET_SECCOMP`), and install none then. For a process whose only filter is
+//! the one that stops it, the answer is changed to 0, as it is without a tracer. `/proc/PID/status` still counts that filter.
+//!
 //! Sources: `kernel/seccomp.c` (`do_seccomp`, `seccomp_prepare_user_filter`), seccomp(2).
 
 use std::collections::HashMap;
@@ -14,7 +17,7 @@ use callgate::{Arch, Filter, Verdict};
 use callgate_bpf::FilterFlags;
 use callgate_core::{Insn, Program, Proved};
 use callgate_formats::abis;
-use callgate_linux::ThreadStatus;
+use callgate_linux::{SeccompMode, ThreadStatus};
 use callgate_trace::recording::SyscallId;
 use libc::{pid_t, sock_filter};
 
@@ -54,14 +57,29 @@ pub(crate) struct Installed {
     /// Whether a process asked for the strict mode, which the kernel does not combine with a filter.
     pub(crate) asks_for_strict: bool,
     /// When the processes are ended.
-    pub(super) deadline: Option<Instant>,
+    deadline: Option<Instant>,
     /// Whether the time was over.
     pub(crate) was_ended: bool,
-    /// The calls, by thread; `None` if the program could not be read.
-    pub(super) calls: HashMap<pid_t, Option<CaughtFilter>>,
+    /// The calls whose end must be seen, by thread.
+    calls: HashMap<pid_t, Awaited>,
+}
+
+/// A call that did not return yet.
+enum Awaited {
+    /// It installs this filter.
+    Filter(CaughtFilter),
+    /// It installs a filter whose program could not be read.
+    Unread,
+    /// It asks for the seccomp mode.
+    Mode,
 }
 
 impl Installed {
+    /// Without filters yet; processes are ended at this time.
+    pub(super) fn until(deadline: Option<Instant>) -> Installed {
+        Installed { deadline, ..Installed::default() }
+    }
+
     /// Whether the time is over.
     pub(super) fn is_over(&mut self) -> bool {
         self.was_ended |= self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -77,12 +95,19 @@ impl Installed {
     pub(super) fn enter(&mut self, thread: pid_t, syscall: &Syscall) {
         let Some(id) = SyscallId::of(syscall.arch, syscall.nr) else { return };
         let Some(call) = Call::of(id, &syscall.args) else { return };
-        let Some(address) = call.program else {
-            self.asks_for_strict = true;
-            return;
+        let address = match call.asks {
+            Asks::Filter(address) => address,
+            Asks::Strict => {
+                self.asks_for_strict = true;
+                return;
+            }
+            Asks::Mode => {
+                self.calls.insert(thread, Awaited::Mode);
+                return;
+            }
         };
         let Some(program) = read_program(thread, id.arch, address) else {
-            self.calls.insert(thread, None);
+            self.calls.insert(thread, Awaited::Unread);
             return;
         };
         // Fails if the thread was killed.
@@ -101,7 +126,7 @@ impl Installed {
             flags: flags.fold(FilterFlags::NONE, |all, flag| all | flag),
             has_listener: u64::from(call.flags) & libc::SECCOMP_FILTER_FLAG_NEW_LISTENER != 0,
         };
-        self.calls.insert(thread, Some(caught));
+        self.calls.insert(thread, Awaited::Filter(caught));
     }
 
     /// A call has returned this; `None` if that is not known.
@@ -114,35 +139,56 @@ impl Installed {
         };
         match call {
             _ if result < 0 => {}
-            Some(caught) if is_thread(&caught) => {}
-            Some(caught) if self.filters.len() < MAX_CAUGHT => self.filters.push(caught),
-            Some(_) => self.more += 1,
-            None => self.unread += 1,
+            Awaited::Filter(caught) if is_thread(&caught) => {}
+            Awaited::Filter(caught) if self.filters.len() < MAX_CAUGHT => self.filters.push(caught),
+            Awaited::Filter(_) => self.more += 1,
+            Awaited::Unread => self.unread += 1,
+            Awaited::Mode if has_reporter_only(thread) => tracer::set_result(thread, 0),
+            Awaited::Mode => {}
         }
     }
 }
 
-/// A call that installs a filter.
+/// Whether a thread has no filter but the [`reporter`]. A filter of this process would be counted as well.
+fn has_reporter_only(thread: pid_t) -> bool {
+    let is_alone = ThreadStatus::of_this_thread().is_some_and(|own| own.mode == SeccompMode::Off);
+    let filters = ThreadStatus::of(thread as u32).ok().and_then(|status| status.filters);
+    is_alone && filters == Some(1)
+}
+
+/// A call about the seccomp mode.
 struct Call {
-    /// The address of `struct sock_fprog`; `None` for the strict mode.
-    program: Option<u64>,
+    asks: Asks,
+    /// The flags of a filter.
     flags: u32,
+}
+
+enum Asks {
+    /// To install the filter at this address of a `struct sock_fprog`.
+    Filter(u64),
+    /// For the strict mode.
+    Strict,
+    /// Which mode it has.
+    Mode,
 }
 
 impl Call {
     fn of(id: SyscallId, args: &[u64; 6]) -> Option<Call> {
         let [first, second, third, ..] = *args;
-        let strict = Call { program: None, flags: 0 };
+        let strict = Call { asks: Asks::Strict, flags: 0 };
         match (id.name()?, first as u32) {
             ("seccomp", libc::SECCOMP_SET_MODE_STRICT) => Some(strict),
             ("seccomp", libc::SECCOMP_SET_MODE_FILTER) => {
-                Some(Call { program: Some(third), flags: second as u32 })
+                Some(Call { asks: Asks::Filter(third), flags: second as u32 })
             }
             ("prctl", option) if option == libc::PR_SET_SECCOMP as u32 => match second as u32 {
                 libc::SECCOMP_MODE_STRICT => Some(strict),
-                libc::SECCOMP_MODE_FILTER => Some(Call { program: Some(third), flags: 0 }),
+                libc::SECCOMP_MODE_FILTER => Some(Call { asks: Asks::Filter(third), flags: 0 }),
                 _ => None,
             },
+            ("prctl", option) if option == libc::PR_GET_SECCOMP as u32 => {
+                Some(Call { asks: Asks::Mode, flags: 0 })
+            }
             _ => None,
         }
     }
@@ -234,7 +280,7 @@ mod tests {
             (FilterFlags::NONE, false, -1, false),
         ] {
             let mut installed = Installed::default();
-            installed.calls.insert(5, Some(call(flags, has_listener)));
+            installed.calls.insert(5, Awaited::Filter(call(flags, has_listener)));
             assert!(installed.awaits(5));
             installed.leave(5, Some(result));
             assert!(!installed.awaits(5));

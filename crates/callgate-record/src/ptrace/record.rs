@@ -96,7 +96,7 @@ pub(crate) fn catch(
     let start = Instant::now();
     let mut session = Session::of(&started, None, false);
     let deadline = limit.and_then(|limit| start.checked_add(limit));
-    session.installed = Some(Installed { deadline, ..Installed::default() });
+    session.installed = Some(Installed::until(deadline));
     let mut session = run(session, command, &started, &signals, parts)?;
     let installed = session.installed.take().unwrap_or_default();
     Ok((session.outcome(&started, start, signals), installed))

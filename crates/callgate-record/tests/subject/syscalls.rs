@@ -371,6 +371,13 @@ fn installs() {
     fn of(number: u32) -> [sock_filter; 4] {
         one_syscall(c_long::from(number), libc::SECCOMP_RET_ERRNO | 1)
     }
+    fn mode() -> i32 {
+        let none = null_mut::<c_void>();
+        // SAFETY: takes numbers.
+        unsafe { libc::prctl(libc::PR_GET_SECCOMP, none, none, none, none) }
+    }
+    // Some programs install no filter if they have one.
+    assert_eq!(mode(), 0, "the filter that stops it is hidden");
     let code = of(9_001);
     let program = libc::sock_fprog { len: code.len() as u16, filter: code.as_ptr().cast_mut() };
     let none = null_mut::<c_void>();
@@ -380,6 +387,7 @@ fn installs() {
         let mode = libc::SECCOMP_MODE_FILTER as usize;
         libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program, none, none);
     }
+    assert_eq!(mode(), libc::SECCOMP_MODE_FILTER as i32);
     install(&of(9_002)[..2], 0);
     std::thread::scope(|scope| {
         scope.spawn(|| install(&of(9_003), libc::SECCOMP_FILTER_FLAG_TSYNC));
