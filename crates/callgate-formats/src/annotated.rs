@@ -87,7 +87,7 @@ pub struct AnnotatedWriter {
     pub also: &'static [&'static str],
     /// What is written, in a line.
     pub help: &'static str,
-    /// How the file gets to where it is used: a command or a place, in which `FILE` stands for its name.
+    /// How the file gets to where it is used: lines for a shell, in which `FILE` stands for its name.
     pub usage: &'static str,
 }
 

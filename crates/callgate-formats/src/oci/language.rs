@@ -66,7 +66,8 @@ const ANNOTATED: AnnotatedWriter = AnnotatedWriter {
     runtime: "oci",
     also: &["docker", "podman"],
     help: "JSON for Docker, Podman, runc and other OCI runtimes; also docker and podman",
-    usage: "docker run --security-opt seccomp=FILE IMAGE, or the same with podman",
+    usage: "docker run --security-opt seccomp=FILE IMAGE\n\
+            podman run --security-opt seccomp=FILE IMAGE",
 };
 
 const FOR_DOCKER: Writer = Writer {
@@ -85,8 +86,9 @@ const KUBERNETES: Writer = Writer {
         is_read_back: false,
         also: &["kubernetes"],
         help: "A SeccompProfile resource for the Security Profiles Operator; also kubernetes",
-        usage: "kubectl apply -f FILE, in a cluster with the Security Profiles Operator; without it, each node needs \
-                an OCI profile as a file below /var/lib/kubelet/seccomp",
+        usage: "kubectl apply -f FILE\n\
+                # needs the Security Profiles Operator; without it, each node\n\
+                # needs an OCI profile as a file below /var/lib/kubelet/seccomp",
         ..ANNOTATED
     }),
     dialect: Some(Dialect::Oci),

@@ -57,8 +57,9 @@ const ANNOTATED: AnnotatedWriter = AnnotatedWriter {
     runtime: "systemd",
     also: &[],
     help: "Lines for a systemd unit; only a few directives can limit arguments",
-    usage: "install -D -m 644 FILE /etc/systemd/system/NAME.service.d/seccomp.conf && systemctl daemon-reload && \
-            systemctl restart NAME",
+    usage: "install -D -m 644 FILE \\\n\
+            \x20 /etc/systemd/system/NAME.service.d/seccomp.conf\n\
+            systemctl daemon-reload && systemctl restart NAME",
 };
 
 /// The warning about a text that is a part of a unit, though its name is not that of a file which systemd reads.

@@ -297,8 +297,11 @@ pub(super) fn grants(text: &mut String, draft: &Draft, format: LanguageId) {
 /// Shows how the written profile gets to where it is used.
 pub(super) fn usage(text: &mut String, path: &Path, to: &AnnotatedWriter) {
     let path = argument(&path.to_string_lossy());
-    let _ = write!(text, "{:<16}", "use");
-    wrap(text, &to.usage.replace("FILE", &path), 16, 16);
+    // Not wrapped: lines are pasted into a shell.
+    for (at, line) in to.usage.lines().enumerate() {
+        let label = if at == 0 { "use" } else { "" };
+        let _ = writeln!(text, "{label:<16}{}", line.replace("FILE", &path));
+    }
 }
 
 /// Shows how to compile the profile with the recordings as weights.
