@@ -31,6 +31,11 @@ pub(crate) fn print(text: &str) -> Result<()> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(stdout_failed)
 }
 
+/// A text without styles, for a file.
+pub(crate) fn text_of(styled: &str) -> String {
+    anstream::adapter::strip_str(styled).to_string()
+}
+
 /// The maximum width of output in columns: `COLUMNS` within bounds, or 80.
 pub(crate) fn columns() -> usize {
     static COLUMNS: OnceLock<usize> = OnceLock::new();

@@ -58,7 +58,7 @@ pub(crate) fn text_of(stack: &SourceStack, conditions: &str) -> Result<String> {
             words.collect::<Vec<_>>().join(" ")
         ),
     ];
-    if stack.filters.iter().any(SourceFilter::is_conditional) {
+    if stack.filters.iter().any(|filter| filter.conditional_names().next().is_some()) {
         header.push(format!("With the profile's conditions as for {conditions}"));
     }
     policy_text::write(&policies, policies.len() > 1, &header)

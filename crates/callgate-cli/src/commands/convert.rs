@@ -149,8 +149,9 @@ impl Writing<'_> {
     /// Writes filters, if the policy that is read back has their meaning. Returns the exit status.
     pub(crate) fn write(&self, stack: &SourceStack) -> Result<u8> {
         let to = self.to;
+        // Of a combination, its parts were warned about when they were read.
         let conditional = stack.filters.iter().filter(|filter| filter.is_conditional());
-        conditional.for_each(warn_about_conditions);
+        conditional.for_each(|filter| warn_about_conditions(&filter.name));
         let mut store = Store::new(PROMPT);
         let mut source = report::warning(|warnings| stack.to_convert(&mut store, warnings))?;
         let mut numbers = None;

@@ -100,11 +100,8 @@ impl Row {
         let source = SourceText::new(SourceContent::Preset(text.name.clone()), reading);
         let stack = read(&source, &mut Vec::new()).map_err(Failure::from)?;
         let mut store = Store::default();
-        let mut explained = Vec::new();
-        for filter in &stack.filters {
-            let root = filter.diagram(&mut store).map_err(Failure::from)?;
-            explained.extend(explain::explain(&store, root, &[ARCH]).arches);
-        }
+        let root = stack.combined_diagram(&mut store, &mut Vec::new()).map_err(Failure::from)?;
+        let explained = explain::explain(&store, root, &[ARCH]).arches;
         let count = |permission| explained.iter().map(|arch| arch.count(permission)).sum();
         Ok(Row {
             built_in,
@@ -122,7 +119,11 @@ fn table(rows: &[Row], is_newest: bool) -> String {
         true => row.built_in.name.to_owned(),
         false => row.text.name.clone(),
     };
-    let releases = |row: &Row| row.text.releases.first().cloned().unwrap_or_default();
+    // The first of several ranges is that of the main line.
+    let releases = |row: &Row| {
+        let all = row.text.releases.first().map_or("", String::as_str);
+        all.split_once(" and ").map_or(all.to_owned(), |(first, _)| format!("{first} and more"))
+    };
     let title = if is_newest { "newest version" } else { "releases" };
     let names = rows.iter().map(|row| name(row).len()).max().unwrap_or(0).max("source".len());
     let versions = rows.iter().map(|row| releases(row).len()).max().unwrap_or(0).max(title.len());

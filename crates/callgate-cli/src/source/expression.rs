@@ -71,8 +71,8 @@ pub(super) fn to_convert<S>(
     let combined = |options: &SourceOptions, is_first: bool| {
         let read = |source: &S| {
             let stack = read(source, options)?;
-            let conditional = stack.filters.iter().filter(|filter| filter.is_conditional());
-            conditional.filter(|_| is_first).for_each(warn_about_conditions);
+            let names = stack.filters.iter().flat_map(SourceFilter::conditional_names);
+            names.filter(|_| is_first).for_each(warn_about_conditions);
             into_filter(stack)
         };
         to_filter(combine(expression, read)?)
@@ -115,9 +115,9 @@ pub(super) fn to_convert<S>(
 }
 
 /// Warns that a written policy does not keep the conditions of a profile.
-pub(crate) fn warn_about_conditions(filter: &SourceFilter) {
+pub(crate) fn warn_about_conditions(name: &str) {
     report::warn_about(
-        &filter.name,
+        name,
         "the policy does not keep the conditions on capabilities and the kernel: it is for the present --caps and --kernel",
         "`callgate why --patch` changes the profile itself, which keeps them",
     );

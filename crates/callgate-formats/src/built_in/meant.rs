@@ -17,7 +17,7 @@ pub fn meant(name: &str) -> Option<String> {
 }
 
 /// Names of runtimes, platforms and programs, and what to write instead.
-const MEANT: [(&str, &str); 9] = [
+const MEANT: [(&str, &str); 10] = [
     ("docker docker-engine dockerd moby", "Docker's profile is docker-default"),
     ("containerd nerdctl", "the profile of containerd is containerd-default"),
     ("podman buildah", "Podman's profile is podman-default"),
@@ -30,13 +30,15 @@ const MEANT: [(&str, &str); 9] = [
         "chrome chromium firefox",
         "its filters are built into the program: callgate explain pid:N shows those of a process",
     ),
+    ("flatpak", "the filter of Flatpak is flatpak-default"),
     (
-        "flatpak flatpak-default bubblewrap bwrap",
-        "the filter is made when an application starts: callgate explain pid:N shows that of a process",
+        "bubblewrap bwrap",
+        "it installs the filter that it is given: callgate dump -- CMD shows those of a command",
     ),
     (
-        "snap snapd snapd-default",
-        "each snap has a profile of its own: snap:/var/lib/snapd/seccomp/bpf/snap.NAME.APP.src",
+        "snap snapd",
+        "the default of snapd is snapd-default; each snap has a profile of its own, \
+         snap:/var/lib/snapd/seccomp/bpf/snap.NAME.APP.src",
     ),
     ("android bionic", "its filters are made from lists of syscalls: android:DIRECTORY#FILTER"),
 ];
@@ -57,7 +59,8 @@ mod tests {
             ("cri-o", "crio-default"),
             ("@system-service", "systemd:@system-service"),
             ("Firefox", "pid:N"),
-            ("snap", "snap:"),
+            ("snap", "snapd-default"),
+            ("flatpak", "flatpak-default"),
         ] {
             let advice = meant(name).unwrap();
             assert!(advice.contains(expected), "{name}: {advice}");

@@ -7,8 +7,8 @@ use callgate_bpf::diagnostic::Diagnostic;
 use super::release::Release;
 use super::table::{Table, Version};
 use crate::languages::LanguageId;
-use crate::oci;
 use crate::presets::CONTAINER_DEFAULT;
+use crate::{oci, snap};
 
 /// A built-in profile.
 #[derive(Clone, Copy, Debug)]
@@ -26,12 +26,14 @@ pub struct BuiltIn {
 enum Form {
     /// A profile without versions.
     Profile(&'static str),
-    /// A table of versions.
+    /// A table of versions, whose text is in Docker's format.
     Table(&'static str),
+    /// A table of versions, whose text is in the language of snaps.
+    Rules(&'static str),
 }
 
 /// All built-in profiles.
-pub const BUILT_INS: [BuiltIn; 5] = [
+pub const BUILT_INS: [BuiltIn; 7] = [
     BuiltIn {
         name: "container-default",
         what: "the built-in profile for containers",
@@ -61,6 +63,18 @@ pub const BUILT_INS: [BuiltIn; 5] = [
         what: "CRI-O's default profile, for RuntimeDefault in Kubernetes",
         language: oci::PODMAN,
         form: Form::Table(include_str!("../../profiles/crio-default.txt")),
+    },
+    BuiltIn {
+        name: "flatpak-default",
+        what: "the filter of Flatpak for an application without --devel and --multiarch",
+        language: oci::PODMAN,
+        form: Form::Table(include_str!("../../profiles/flatpak-default.txt")),
+    },
+    BuiltIn {
+        name: "snapd-default",
+        what: "the default template of snapd, for a snap without interfaces",
+        language: LanguageId::of_name(&snap::LANGUAGE, 0),
+        form: Form::Rules(include_str!("../../profiles/snapd-default.txt")),
     },
 ];
 
@@ -125,7 +139,7 @@ impl BuiltIn {
                 let message = format!("{} has no versions", self.name);
                 Err(Diagnostic::error(None, message).help(format!("write {}", self.name)))
             }
-            (Form::Table(_), _) => {
+            (Form::Table(_) | Form::Rules(_), _) => {
                 let table = self.table()?;
                 let found = match version {
                     Some(version) => find(&table, self.name, version)?,
@@ -137,7 +151,10 @@ impl BuiltIn {
                 Ok(BuiltInText {
                     name: format!("{}@{}", self.name, found.name()),
                     releases: table.releases(found),
-                    text: Cow::Owned(table.profile(found)),
+                    text: Cow::Owned(match self.form {
+                        Form::Rules(_) => table.rules(found),
+                        _ => table.profile(found),
+                    }),
                     language,
                 })
             }
@@ -155,7 +172,7 @@ impl BuiltIn {
     fn table(&self) -> Result<Table<'static>, Diagnostic> {
         let text = match self.form {
             Form::Profile(_) => "",
-            Form::Table(text) => text,
+            Form::Table(text) | Form::Rules(text) => text,
         };
         Table::parse(text).map_err(|(line, what)| {
             Diagnostic::error(None, format!("line {line} of the table of {}: {what}", self.name))
@@ -230,7 +247,7 @@ mod tests {
 
     #[test]
     fn every_table_is_valid() {
-        for one in BUILT_INS.iter().filter(|one| matches!(one.form, Form::Table(_))) {
+        for one in BUILT_INS.iter().filter(|one| !matches!(one.form, Form::Profile(_))) {
             let table = one.table().unwrap();
             table.check().unwrap();
             let name = table.newest().unwrap().name().to_string();

@@ -26,9 +26,13 @@ impl Release {
         (parts.len() <= PARTS).then(|| Release { parts, text: text.to_owned() })
     }
 
-    /// Whether all numbers of a release are given.
-    pub(super) fn is_whole(&self) -> bool {
-        self.parts.len() == PARTS
+    /// A release with all of its numbers, of which the last may be left out if it is 0; `None` for less.
+    pub(super) fn whole(mut self) -> Option<Release> {
+        if self.parts.len() + 1 < PARTS {
+            return None;
+        }
+        self.parts.resize(PARTS, 0);
+        Some(self)
     }
 
     /// The first release that begins with these numbers.
@@ -85,9 +89,9 @@ mod tests {
         let of = |text: &str| Release::parse(text).unwrap();
         assert!(of("20.10.9") < of("20.10.10"));
         assert!(of("20.10.99") < of("20.10") && of("20.10") < of("20.11.0"));
-        assert!(
-            of("v1.7").starts_with(&of("1")) && !of("1.7").is_whole() && of("1.7.0").is_whole()
-        );
+        assert!(of("v1.7").starts_with(&of("1")) && of("1").whole().is_none());
+        let whole = of("1.7").whole().unwrap();
+        assert_eq!((&whole, whole.to_string().as_str()), (&of("1.7.0"), "1.7"));
         assert_eq!(of("v19.03.1").to_string(), "19.03.1");
         assert_eq!(of("19.03.1"), of("19.3.1"));
         for wrong in ["", "v", "1.", "1.2.3.4", "1.2.3-rc.1", "+1", "latest", "99999999999"] {

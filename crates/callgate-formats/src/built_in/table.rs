@@ -1,4 +1,4 @@
-//! Tables of the versions of a profile, and the text of one version in Docker's format.
+//! Tables of the versions of a profile, and the text of one version in Docker's format, or in the language of snaps.
 //!
 //! ```text
 //! profile docker-default
@@ -20,7 +20,8 @@
 //!       clone3
 //! ```
 //!
-//! A `series` is the first and the last release that the table knows, and who numbers them. A version is a line with the releases
+//! A `series` is the first and the last release that the table knows, and who numbers them. A release has two or three numbers; the
+//! third is 0 if it is not written. A version is a line with the releases
 //! that have the same profile; in the rest of the table, its name is the first of them. The versions are in the order of time, so
 //! that rules hold in few ranges of them.
 //!
@@ -29,6 +30,8 @@
 //! when: `with` capabilities, `without` any of them, `on` and `not-on` architectures as Docker names them, `from-kernel` and
 //! `before-kernel` a version, `if` all comparisons hold. The names of architectures are those of libseccomp in lower case, the native
 //! one before those that it adds.
+//!
+//! In a table of snaps, the section `rules` has a rule of that language in each line, besides the names in `allow`.
 //!
 //! To add a release, extend the last span of its series, and the `series` line. If its profile differs, add a version, and an end to the
 //! ranges `A-` of what no longer holds. `cargo lab built-in-profiles` compares the table with the originals.
@@ -48,6 +51,8 @@ pub(super) struct Table<'t> {
     default: Vec<Line<'t>>,
     arches: Vec<Line<'t>>,
     rules: Vec<(Rule<'t>, Vec<Line<'t>>)>,
+    /// Rules as they are written in the language of snaps.
+    written: Vec<Line<'t>>,
 }
 
 /// Releases that are numbered together.
@@ -127,6 +132,7 @@ impl<'t> Table<'t> {
             default: Vec::new(),
             arches: Vec::new(),
             rules: Vec::new(),
+            written: Vec::new(),
         };
         let mut title = "";
         for (at, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line)) {
@@ -143,7 +149,7 @@ impl<'t> Table<'t> {
                 }
                 [..] if !line.starts_with(' ') => {
                     title = line;
-                    if !matches!(title, "versions" | "default" | "architectures") {
+                    if !matches!(title, "versions" | "default" | "architectures" | "rules") {
                         table.rules.push((Rule::parse(&words).map_err(wrong)?, Vec::new()));
                     }
                 }
@@ -161,6 +167,7 @@ impl<'t> Table<'t> {
                     let lines = match title {
                         "default" => Some(&mut table.default),
                         "architectures" => Some(&mut table.arches),
+                        "rules" => Some(&mut table.written),
                         _ => table.rules.last_mut().map(|(_, lines)| lines),
                     };
                     let lines = lines.ok_or_else(|| wrong("it is in no section".to_owned()))?;
@@ -246,11 +253,15 @@ impl<'t> Table<'t> {
             words.sort_unstable();
             words
         };
-        // One line holds: `errno EPERM`.
+        // One line holds: `allow`, `errno EPERM`.
         let default = self.default.iter().find(|line| line.holds_in(version.index));
-        let errno = default.and_then(|line| verdict(&line.words).ok()).flatten().unwrap_or(1);
-        let _ = writeln!(text, "  \"defaultAction\": \"SCMP_ACT_ERRNO\",");
-        let _ = writeln!(text, "  \"defaultErrnoRet\": {errno},");
+        match default.and_then(|line| verdict(&line.words).ok()).unwrap_or(Some(1)) {
+            None => text.push_str("  \"defaultAction\": \"SCMP_ACT_ALLOW\",\n"),
+            Some(errno) => {
+                let _ = writeln!(text, "  \"defaultAction\": \"SCMP_ACT_ERRNO\",");
+                let _ = writeln!(text, "  \"defaultErrnoRet\": {errno},");
+            }
+        }
         let arch = |name: &str| format!("\"SCMP_ARCH_{}\"", name.to_ascii_uppercase());
         let arches = words(&self.arches).into_iter().map(|group| {
             let mut names = group.split('+').map(arch);
@@ -267,6 +278,16 @@ impl<'t> Table<'t> {
         let rules: Vec<String> = rules.map(|(rule, names)| rule.entry(&names)).collect();
         let _ = writeln!(text, "  \"syscalls\": [\n{}\n  ]\n}}", rules.join(",\n"));
         text
+    }
+
+    /// The profile of a version in the language of snaps: allowed names, and rules.
+    pub(super) fn rules(&self, version: &Version) -> String {
+        let names = self.rules.iter().flat_map(|(_, lines)| lines);
+        let names = names.filter(|line| line.holds_in(version.index));
+        let names = names.flat_map(|line| line.words.iter().map(|word| (*word).to_owned()));
+        let rules = self.written.iter().filter(|line| line.holds_in(version.index));
+        let lines = names.chain(rules.map(|line| line.words.join(" ")));
+        lines.map(|line| line + "\n").collect()
     }
 
     /// Whether the table has the form that its readers expect; for tests.
@@ -286,11 +307,12 @@ impl<'t> Table<'t> {
         }
         let defaults =
             |version: usize| self.default.iter().filter(|line| line.holds_in(version)).count();
-        if (0..self.versions.len()).any(|version| defaults(version) != 1) {
+        let expected = usize::from(self.written.is_empty());
+        if (0..self.versions.len()).any(|version| defaults(version) != expected) {
             return Err("a version has no default, or several".to_owned());
         }
-        if self.default.iter().any(|line| !matches!(verdict(&line.words), Ok(Some(_)))) {
-            return Err("a default is not an error number".to_owned());
+        if self.default.iter().any(|line| verdict(&line.words).is_err()) {
+            return Err("a default is not a verdict".to_owned());
         }
         for (at, (rule, lines)) in self.rules.iter().enumerate() {
             if self.rules.iter().skip(at + 1).any(|(other, _)| other == rule) {
@@ -321,7 +343,7 @@ fn between(first: &Release, last: &Release) -> String {
 
 /// A release with all of its numbers.
 fn whole(text: &str) -> Result<Release, String> {
-    let release = Release::parse(text).filter(Release::is_whole);
+    let release = Release::parse(text).and_then(Release::whole);
     release.ok_or_else(|| format!("\"{text}\" is not a release"))
 }
 
@@ -338,6 +360,7 @@ fn verdict(words: &[&str]) -> Result<Option<u16>, String> {
         ["errno", "EPERM"] => Ok(Some(1)),
         ["errno", "EINVAL"] => Ok(Some(22)),
         ["errno", "ENOSYS"] => Ok(Some(38)),
+        ["errno", "EAFNOSUPPORT"] => Ok(Some(97)),
         ["errno", number] => {
             number.parse().map(Some).map_err(|_| format!("unknown error \"{number}\""))
         }
@@ -520,6 +543,32 @@ errno ENOSYS without SYS_ADMIN,BPF not-on s390 before-kernel 5.1 if arg0 & 0x10 
     }
 
     #[test]
+    fn a_table_of_snaps_has_rules_in_their_language() {
+        let text = "profile test\nseries 2.63 2.70 snapd\n\nversions\n  2.63-2.69\n  2.70\n\n\
+                    allow\n  all close read\n  2.70- write\n\n\
+                    rules\n  all ~ioctl - TIOCSTI\n  2.63 socket AF_UNIX\n";
+        let table = Table::parse(text).unwrap();
+        table.check().unwrap();
+        let of = |release: &str| {
+            let version = table.find(&Release::parse(release).unwrap()).unwrap();
+            (table.releases(version), table.rules(version))
+        };
+        let (releases, old) = of("2.63.1");
+        assert_eq!(releases, ["snapd 2.63 to 2.69"]);
+        assert_eq!(old, "close\nread\n~ioctl - TIOCSTI\nsocket AF_UNIX\n");
+        assert_eq!(of("2.70").1, "close\nread\nwrite\n~ioctl - TIOCSTI\n");
+    }
+
+    #[test]
+    fn a_default_may_allow() {
+        let text = TABLE.replace("all errno EPERM", "all allow");
+        let table = Table::parse(&text).unwrap();
+        table.check().unwrap();
+        let profile = table.profile(table.newest().unwrap());
+        assert!(profile.contains("\"defaultAction\": \"SCMP_ACT_ALLOW\",\n  \"archMap\""));
+    }
+
+    #[test]
     fn errors_name_their_line() {
         for (from, to, line, expected) in [
             ("1.0.0,3.0.0-", "1.4.0", 21, "no version begins with 1.4.0"),
@@ -528,7 +577,7 @@ errno ENOSYS without SYS_ADMIN,BPF not-on s390 before-kernel 5.1 if arg0 & 0x10 
             ("arg1 >", "arg1 =", 23, "unknown comparison \"=\""),
             ("0x10", "0y10", 23, "\"0y10\" is not a number"),
             ("errno ENOSYS", "errno ENOSY", 23, "unknown error \"ENOSY\""),
-            ("2.0.0-2.9.1", "2.0-2.9.1", 8, "\"2.0\" is not a release"),
+            ("2.0.0-2.9.1", "2-2.9.1", 8, "\"2\" is not a release"),
             ("versions", "", 7, "no version precedes it"),
         ] {
             let text = TABLE.replacen(from, to, 1);

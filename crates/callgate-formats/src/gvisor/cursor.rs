@@ -1,6 +1,7 @@
 //! The tokens that are left, and messages about them.
 
 use callgate_bpf::diagnostic::{Diagnostic, Position};
+use callgate_bpf::text::Definition;
 
 use super::lexer::Token;
 use crate::diagnostics::positions::Positions;
@@ -11,6 +12,8 @@ pub(super) struct Cursor<'c, 't> {
     positions: &'c Positions<'t>,
     /// The offset of the end.
     end: usize,
+    /// The values that the caller gives to names.
+    definitions: &'c [Definition],
 }
 
 impl<'c, 't> Cursor<'c, 't> {
@@ -18,8 +21,14 @@ impl<'c, 't> Cursor<'c, 't> {
         tokens: &'c [Token<'t>],
         positions: &'c Positions<'t>,
         end: usize,
+        definitions: &'c [Definition],
     ) -> Cursor<'c, 't> {
-        Cursor { tokens, positions, end }
+        Cursor { tokens, positions, end, definitions }
+    }
+
+    /// The value that the caller gives to a name.
+    pub(super) fn defined(&self, name: &str) -> Option<&'c str> {
+        self.definitions.iter().rev().find(|one| one.name() == name)?.value()
     }
 
     pub(super) fn rest(&self) -> &'c [Token<'t>] {
@@ -73,5 +82,13 @@ impl<'c, 't> Cursor<'c, 't> {
     pub(super) fn computed(&self, at: usize, what: &str) -> Diagnostic {
         self.error(at, format!("{what}: only literal rules are read"))
             .help("write the value, or catch the filter that the program installs: `callgate dump -- CMD`")
+    }
+
+    /// The same about a name, whose value the caller may give.
+    pub(super) fn computed_name(&self, at: usize, name: &str) -> Diagnostic {
+        self.computed(at, &format!("`{name}` is computed")).help(format!(
+            "write the value, give it (--define {name}=NUMBER), or catch the filter that the program installs: \
+             `callgate dump -- CMD`"
+        ))
     }
 }

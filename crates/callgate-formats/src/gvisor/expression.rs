@@ -204,18 +204,21 @@ fn operand(cursor: &mut Cursor<'_, '_>, arch: Arch, depth: usize) -> Result<Cons
         return Ok(value);
     }
     if let Some((package, name)) = package_member(cursor) {
+        if let Some(text) = cursor.defined(name) {
+            return defined(cursor, at, name, text);
+        }
         let is_other =
             OTHERS_IN_GO.iter().any(|(own, packages)| *own == name && packages.contains(&package));
         if is_other {
             let message = format!("`{package}.{name}` may have another value in Go than in C");
-            return Err(cursor.error(at, message).help("write its value"));
+            return Err(cursor.error(at, message).help(or_define(name)));
         }
         let found = constants::value(arch, name).ok_or_else(|| {
             let message = match constants::is_name(name) {
                 true => format!("`{name}` does not exist on {arch}"),
                 false => format!("`{name}` is not a constant of the kernel that is known"),
             };
-            cursor.error(at, message).help("write its value")
+            cursor.error(at, message).help(or_define(name))
         })?;
         // A negative constant, such as AT_FDCWD, is sign-extended in the tables.
         let number = i128::from(found as i64);
@@ -236,11 +239,47 @@ fn operand(cursor: &mut Cursor<'_, '_>, arch: Arch, depth: usize) -> Result<Cons
                     cursor.expect(")")?;
                     Constant::of(cursor, at, Some(number), *kind)
                 }
+                None if token.kind == Kind::Word && !is_part(cursor) => {
+                    match cursor.defined(token.text) {
+                        Some(text) => defined(cursor, at, token.text, text),
+                        None => Err(cursor.computed_name(at, token.text)),
+                    }
+                }
                 None => Err(cursor.computed(at, &format!("`{}` is computed", token.text))),
             }
         }
         None => Err(cursor.error(at, "the text ends in a value".to_owned())),
     }
+}
+
+/// What to do about a constant whose value is not known.
+fn or_define(name: &str) -> String {
+    format!("write its value, or give it (--define {name}=NUMBER)")
+}
+
+/// Whether a name that was read continues as a call, an element, or a member of what it names.
+fn is_part(cursor: &Cursor<'_, '_>) -> bool {
+    cursor.rest().first().is_some_and(|next| ["(", "[", "."].iter().any(|sign| next.is(sign)))
+}
+
+/// The value that the caller gave to a name: a number, perhaps after `-`.
+fn defined(
+    cursor: &Cursor<'_, '_>,
+    at: usize,
+    name: &str,
+    text: &str,
+) -> Result<Constant, Diagnostic> {
+    let text = text.trim();
+    let (is_negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let number = number(digits).map(|number| if is_negative { -number } else { number });
+    let Some(number) = number else {
+        let message = format!("the value given to `{name}` is not an integer of Go: {text}");
+        return Err(cursor.error(at, message).help(format!("give a number: --define {name}=1")));
+    };
+    Constant::of(cursor, at, Some(number), Type::Untyped)
 }
 
 /// The package `unix`, `linux` or `syscall`, and the name after it.

@@ -2,7 +2,7 @@
 
 use super::read::{ReadOptions, read as read_text};
 use crate::languages::{
-    Files, Input, Language, Likeness, Name, Parts, ReadResult, ReadSource, Reading,
+    Files, Input, Language, Likeness, Name, Parts, ReadResult, ReadSource, Reading, ReadingOption,
 };
 
 /// The language.
@@ -15,6 +15,7 @@ pub const LANGUAGE: Language = Language {
     likeness,
     parts: Parts::Some,
     editor: None,
+    options: &[ReadingOption::Definitions],
     for_builds: false,
     ..Language::of("a gVisor rule list", "gvisor", read)
 };
@@ -45,6 +46,7 @@ fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> ReadResult {
         name: input.part.map(str::to_owned),
         choosing: reading.choosing,
         statements: reading.statements,
+        definitions: reading.definitions.clone(),
     };
     Ok(ReadSource::of(read_text(input.text(), &options)?))
 }

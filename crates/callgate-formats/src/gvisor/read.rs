@@ -1,6 +1,7 @@
 //! Reads a list: from the text to a [`Profile`].
 
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
+use callgate_bpf::text::Definition;
 use callgate_core::policy::{Policy, Rule, Section};
 use callgate_core::{Arch, SyscallSet, Verdict};
 use rustc_hash::FxHashSet as HashSet;
@@ -35,6 +36,8 @@ pub struct ReadOptions {
     pub choosing: fn(&str) -> String,
     /// Whether the result has [`statements`](crate::Profile::statements).
     pub statements: bool,
+    /// The values of constants, and of names that the program computes.
+    pub definitions: Vec<Definition>,
 }
 
 impl ReadOptions {
@@ -42,7 +45,7 @@ impl ReadOptions {
     pub fn new(arch: Arch) -> ReadOptions {
         let choosing =
             |name: &str| format!("choose one with the option `name`, such as \"{name}\"");
-        ReadOptions { arch, name: None, choosing, statements: false }
+        ReadOptions { arch, name: None, choosing, statements: false, definitions: Vec::new() }
     }
 }
 
@@ -77,7 +80,7 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
     let chosen = choose(&lists, options)?;
     check_uses(&all, chosen.name, &positions)?;
     let rest = all.get(chosen.index..).unwrap_or_default();
-    let mut cursor = Cursor::new(rest, &positions, text.len());
+    let mut cursor = Cursor::new(rest, &positions, text.len(), &options.definitions);
     let entries = list(&mut cursor, options.arch)?;
     let end = all.len() - cursor.rest().len();
     let action = action(&all, chosen.index..end, chosen.name, &positions)?;

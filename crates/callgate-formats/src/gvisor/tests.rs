@@ -1,5 +1,6 @@
 //! What lists mean, and the messages about those that are not read.
 
+use callgate_bpf::text::Definition;
 use callgate_core::{Arch, SeccompData, Verdict};
 
 use super::{ReadOptions, read};
@@ -152,6 +153,43 @@ fn what_is_not_literal_is_refused_at_its_line() {
     let call = "var a = seccomp.MakeSyscallRules(rules)";
     assert!(on(Arch::X86_64, None, call).unwrap_err().contains("not a literal map"));
     assert!(on(Arch::X86_64, None, "package p").unwrap_err().contains("no gVisor rule list"));
+}
+
+#[test]
+fn names_have_the_values_that_the_caller_gives() {
+    let text = list(
+        "unix.SYS_READ: seccomp.PerArg{seccomp.EqualTo(fd), seccomp.EqualTo(linux.NOTHING | 1)},",
+    );
+    let with = |definitions: &[&str]| {
+        let definitions = definitions.iter().map(|one| Definition::new(one).unwrap()).collect();
+        read(&text, &ReadOptions { definitions, ..ReadOptions::new(Arch::X86_64) })
+    };
+    let message = |definitions: &[&str]| {
+        let errors = with(definitions).unwrap_err();
+        let first = errors.iter().next().unwrap();
+        (first.message.clone(), first.help.to_string())
+    };
+    let (computed, help) = message(&[]);
+    assert!(computed.contains("`fd` is computed"), "{computed}");
+    assert!(help.contains("--define fd=NUMBER"), "{help}");
+    let (unknown, help) = message(&["fd=3"]);
+    assert!(unknown.contains("`NOTHING` is not a constant"), "{unknown}");
+    assert!(help.contains("--define NOTHING=NUMBER"), "{help}");
+    let (wrong, _) = message(&["fd=three"]);
+    assert!(wrong.contains("the value given to `fd` is not an integer of Go: three"), "{wrong}");
+    let profile = with(&["fd=3", "NOTHING=0x10"]).unwrap();
+    let verdict = |args: [u64; 2]| {
+        let args = [args[0], args[1], 0, 0, 0, 0];
+        let data = SeccompData { arch: Arch::X86_64.token(), args, ..SeccompData::default() };
+        profile.policy.evaluate(&data)
+    };
+    assert_eq!(verdict([3, 0x11]), Verdict::ALLOW);
+    assert_eq!(verdict([3, 0x10]), Verdict::KILL_PROCESS);
+    // A name that continues is another value.
+    let text = list("unix.SYS_READ: seccomp.PerArg{seccomp.EqualTo(fd.number)},");
+    let definitions = vec![Definition::new("fd=3").unwrap()];
+    let options = ReadOptions { definitions, ..ReadOptions::new(Arch::X86_64) };
+    assert!(read(&text, &options).is_err());
 }
 
 #[test]

@@ -25,9 +25,8 @@ impl<'c> Arguments<'c> {
     }
 
     /// The error for a value that is not known.
-    fn not_known(self, what: &str, why: &str) -> Diagnostic {
-        self.error(format!("{what} is not known: {why}"))
-            .help(Advice::ReadProcessOr("write the value that is meant"))
+    fn not_known(self, what: &str, why: &str, advice: &Advice) -> Diagnostic {
+        self.error(format!("{what} is not known: {why}")).help(advice.clone())
     }
 
     fn get(self, index: usize, what: &str) -> Result<&'c Argument> {
@@ -45,7 +44,7 @@ impl<'c> Arguments<'c> {
     pub(super) fn number(self, index: usize, what: &str) -> Result<i128> {
         match self.get(index, what)? {
             Argument::Number(number) => Ok(*number),
-            Argument::Unknown(why) => Err(self.not_known(what, why)),
+            Argument::Unknown(why, advice) => Err(self.not_known(what, why, advice)),
             _ => Err(self.error(format!("{what} is not a number"))),
         }
     }
@@ -65,8 +64,8 @@ impl<'c> Arguments<'c> {
         match self.get(index, WHAT)? {
             Argument::Handle(context) => Ok(Some(*context)),
             Argument::Number(0) => Ok(None),
-            Argument::Unknown(why) => {
-                Err(self.not_known("the filter that this call is about", why))
+            Argument::Unknown(why, advice) => {
+                Err(self.not_known("the filter that this call is about", why, advice))
             }
             _ => Err(self.error("the first argument is not a filter".to_owned())),
         }
@@ -109,8 +108,8 @@ impl<'c> Arguments<'c> {
             _ if count == 0 => &[],
             (false, _) => self.call.arguments.get(4..).unwrap_or_default(),
             (true, Some(Argument::Array(given))) => given,
-            (true, Some(Argument::Unknown(why))) => {
-                return Err(self.not_known("the array of comparisons", why));
+            (true, Some(Argument::Unknown(why, advice))) => {
+                return Err(self.not_known("the array of comparisons", why, advice));
             }
             (true, Some(Argument::Number(0))) => {
                 return Ok(Err("it has no array of comparisons".to_owned()));
@@ -141,14 +140,18 @@ impl<'c> Arguments<'c> {
     fn comparison(self, argument: &Argument) -> Result<std::result::Result<Comparison, String>> {
         let fields = match argument {
             Argument::Record(fields) => fields,
-            Argument::Unknown(why) => return Err(self.not_known("a comparison", why)),
+            Argument::Unknown(why, advice) => {
+                return Err(self.not_known("a comparison", why, advice));
+            }
             _ => return Err(self.error("a comparison is not a libseccomp structure".to_owned())),
         };
         let number = |index: usize, what: &str| match fields.get(index) {
             Some(Argument::Number(number)) => Ok(*number),
-            Some(Argument::Unknown(why)) => Err(self.not_known(what, why)),
+            Some(Argument::Unknown(why, advice)) => Err(self.not_known(what, why, advice)),
             _ => {
-                Err(self.not_known(what, "it is an address, which only a run of the program shows"))
+                let why = "it is an address, which only a run of the program shows";
+                let advice = Advice::ReadProcessOr("write the value that is meant");
+                Err(self.not_known(what, why, &advice))
             }
         };
         let arg = number(0, "the argument of a comparison")?;

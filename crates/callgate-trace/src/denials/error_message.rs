@@ -60,13 +60,15 @@ const SENTENCES: [Sentence; 14] = [
     sentence("warning", "ptrace", "ptrace"),
 ];
 
-/// What programs say in any place of a message, and the syscall that failed: those that use io_uring, Chromium (`sandbox.c`), crun
-/// (`linux.c`), podman (`rootless_linux.c`).
-const PHRASES: [(&str, &str); 7] = [
+/// What programs say in any place of a message, and the syscall that failed: those that use io_uring, GLib (`gspawn.c`), Chromium
+/// (`sandbox.c`), crun (`linux.c`), podman (`rootless_linux.c`).
+const PHRASES: [(&str, &str); 9] = [
     ("create io_uring", "io_uring_setup"),
     ("init linux io_uring", "io_uring_setup"),
     ("initializing io_uring", "io_uring_setup"),
     ("initialize io_uring", "io_uring_setup"),
+    ("setup io_uring", "io_uring_setup"),
+    ("Failed to close file descriptor for child process", "close_range"),
     ("Failed to move to new namespace", "clone"),
     ("create keyring `", "keyctl"),
     ("create NETLINK socket", "socket"),
@@ -111,7 +113,7 @@ const WRAPPERS: [(&str, &str); 16] = [
 ];
 
 /// Which syscall to ask about instead of a function that has the name of another one.
-fn wrapped(function: &str) -> Option<&'static str> {
+pub(super) fn wrapped(function: &str) -> Option<&'static str> {
     WRAPPERS.iter().find(|(name, _)| *name == function).map(|(_, why)| *why)
 }
 
@@ -182,8 +184,25 @@ fn without_prompt(line: &str) -> &str {
     PROMPTS.iter().find_map(|prompt| text.strip_prefix(prompt)).map_or(line, str::trim_start)
 }
 
+/// Messages without the text of an error, and which syscall to ask about: of Python, and of curl.
+const WITHOUT_ERROR: [(&str, &str); 2] = [
+    (
+        "can't start new thread",
+        "the thread is made with clone3, or clone before glibc 2.34 and in musl: callgate why SOURCE clone3 tells",
+    ),
+    (
+        "thread failed to start",
+        "the thread is made with clone3, or clone before glibc 2.34 and in musl: callgate why SOURCE clone3 tells",
+    ),
+];
+
 /// Why a line with the text of an error that filters return names no syscall; `None` for other lines.
 pub(super) fn unnamed(line: &str) -> Option<&'static str> {
+    let is_short = line.len() <= MAX_LINE;
+    let found = WITHOUT_ERROR.iter().find(|(words, _)| is_short && line.contains(words));
+    if let Some((_, why)) = found {
+        return Some(why);
+    }
     let (before, _) = split(line)?;
     if let Some(why) = before.rsplit(": ").next().and_then(named).and_then(wrapped) {
         return Some(why);
@@ -408,6 +427,16 @@ mod tests {
                 Errno::Perm,
             ),
             (
+                "FATAL:  could not setup io_uring queue: Operation not permitted\",\"pipe\":\"stderr\"}",
+                "io_uring_setup",
+                Errno::Perm,
+            ),
+            (
+                "x.xml: Failed to close file descriptor for child process (Operation not permitted).",
+                "close_range",
+                Errno::Perm,
+            ),
+            (
                 "RuntimeException: failed to create io_uring ring fd Operation not permitted",
                 "io_uring_setup",
                 Errno::Perm,
@@ -462,5 +491,12 @@ mod tests {
         assert!(unnamed("x: No such file").is_none());
         let thread = unnamed("runtime/cgo: pthread_create failed: Operation not permitted");
         assert!(thread.is_some_and(|why| why.contains("clone3")));
+        for line in [
+            "RuntimeError: can't start new thread",
+            "curl: (6) getaddrinfo() thread failed to start",
+        ] {
+            assert_eq!(message(line, true), None, "{line}");
+            assert!(unnamed(line).is_some_and(|why| why.contains("clone3")), "{line}");
+        }
     }
 }

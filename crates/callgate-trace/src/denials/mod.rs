@@ -9,6 +9,7 @@
 //! | `$_siginfo` of gdb | `_sigsys = {_call_addr = 0x…, _syscall = 165, _arch = 3221225534}` |
 //! | reports of programs | `blocked syscall: mount` (minijail), `bad syscall (165)` (Firecracker), `failure in syscall nr=0xa5 arg1=0x0` (Chromium), `seccomp sandbox violation: … syscall 165, args 0 …` (Firefox), `bad syscall attempt (syscall mount)` (Tor), `unexpected system call (arch:0xc000003e,syscall:165 @ …)` (OpenSSH) |
 //! | reports of Sandbox2, Inspektor Gadget, snappy-debug, gVisor | `SANDBOX VIOLATION : … [X86-64] mount [165](…)`, `{"syscall":"mount","code":"kill_thread"}`, `Log: auid=… arch=c000003e 165(mount) …` |
+//! | stacks of native code | `terminated with signal SIGSYS`, with the innermost function below: `#0  0x7f… in clone3 ()` |
 //! | tracebacks of Go | `SIGSYS: bad system call`, with the registers or the frames below |
 //! | any other line that says that something was denied, and names the syscall | `the clone3 syscall was blocked by seccomp`, `arch=c000003e syscall=165` |
 //! | error logs of the JVM | `#  SIGSYS (0x1f) at pc=0x…`, with the registers below |
@@ -38,6 +39,7 @@ mod recognized;
 mod report;
 mod sandboxes;
 mod signals;
+mod stack;
 mod strace;
 mod tally;
 mod tombstone;

@@ -159,6 +159,8 @@ pub struct DenialLog {
     pub failed: u64,
     /// Reports of denials that do not name the architecture.
     pub assumed_arch: u64,
+    /// Denials of which only the innermost function of a stack tells the syscall.
+    pub from_stacks: u64,
     /// The first line that says that a container runtime could not install its filter, which denied nothing then.
     pub not_installed: Option<UnreadLine>,
     /// What the log says about records that were lost.

@@ -15,7 +15,7 @@ use super::report::Settings;
 use super::signals::{Death, Deaths, Denied, PendingSignals};
 use super::tally::Tally;
 use super::tombstone;
-use super::{audit, report, strace};
+use super::{audit, report, stack, strace};
 use crate::logs::audit::{Record, WITHOUT_TYPE};
 use crate::logs::audit_fields::journal_message;
 use crate::logs::lines::{AnyOf, MAX_LINE};
@@ -283,6 +283,11 @@ impl<'a> DenialReader<'a> {
             return;
         }
         let bytes = text.as_bytes();
+        if self.signals.await_stack() {
+            if let Some(function) = stack::innermost(text) {
+                return self.signals.innermost(number, function);
+            }
+        }
         let may_be_lost = self.lost_records.may_be_in(bytes);
         let may_be_denial =
             self.settings.is_given || self.markers.is_in(bytes) || self.marks.is_in(bytes);
@@ -360,7 +365,12 @@ impl<'a> DenialReader<'a> {
             Parsed::Unnamed(why) => {
                 self.unnamed.get_or_insert_with(|| (number, why, kept(text)));
             }
-            Parsed::Signal(found) => self.signals.add(number, found, text),
+            Parsed::Signal(found) => {
+                self.signals.add(number, found, text);
+                if let Some(function) = stack::in_title(text) {
+                    self.signals.innermost(number, function);
+                }
+            }
             // The header and the line `siginfo:` of one log.
             Parsed::Dump(Dump::Jvm(_)) if matches!(self.dump, Some(Dump::Jvm(_))) => {}
             Parsed::Dump(dump) => {
@@ -432,7 +442,18 @@ impl<'a> DenialReader<'a> {
     /// Counts the reports of signals that no line from this one on can explain.
     fn settle_signals(&mut self, line: u64) {
         for signal in self.signals.unexplained(line) {
-            self.unread(signal.line, signal.found.why.to_owned(), &signal.text);
+            let arch = self.settings.arch;
+            let found = signal.function.as_deref().map(|name| stack::syscall(name, arch));
+            match found {
+                Some(Ok(nr)) => {
+                    let call = LoggedCall::denied(SyscallId::new(arch, nr));
+                    let found =
+                        Found { has_signal: true, is_arch_assumed: true, ..Found::of(call) };
+                    self.log.from_stacks += u64::from(self.denial(signal.line, found));
+                }
+                Some(Err(why)) => self.unread(signal.line, why, &signal.text),
+                None => self.unread(signal.line, signal.found.why.to_owned(), &signal.text),
+            }
         }
     }
 

@@ -62,6 +62,37 @@ fn records_in_other_formats_of_the_journal_are_read() {
     }
 }
 
+#[test]
+fn the_innermost_function_of_a_stack_tells_the_syscall() {
+    let gdb = "Program terminated with signal SIGSYS, Bad system call.\n\
+               #0  0x00007ffd34329872 in gettimeofday ()\n";
+    assert_eq!(summary(gdb), (1, Some("x86_64 gettimeofday".to_owned()), vec![]));
+    let log = read(gdb.as_bytes(), 9);
+    assert_eq!((log.from_stacks, log.assumed_arch, log.denials[0].has_signal), (1, 1, true));
+    let dump = "           PID: 1671 (host)\n        Signal: 31 (SYS)\n     Timestamp: Thu\n\
+                Stack trace of thread 1671:\n\
+                #0  0x00007f8c9d11d9fb __clone3 (libc.so.6 + 0x10d9fb)\n\
+                #1  0x00007f8c9d0a7b1c create_thread (libc.so.6 + 0x8db1c)\n\n\
+                Stack trace of thread 1672:\n#0  0x00007f __poll (libc.so.6 + 0x1)\n";
+    assert_eq!(summary(dump), (1, Some("x86_64 clone3".to_owned()), vec![]));
+    // Both reports are about one end.
+    let both = dump.replace("     Timestamp", "terminated with signal SIGSYS\n     Timestamp");
+    assert_eq!(summary(&both), (1, Some("x86_64 clone3".to_owned()), vec![]));
+    assert_eq!(read(both.as_bytes(), 9).denials[0].count, 1);
+    // The kernel's record is about the same denial.
+    let record = RAW.replace("syscall=165", "syscall=96");
+    assert_eq!(summary(&format!("{gdb}{record}")).0, 1);
+    let unknown = gdb.replace("gettimeofday", "raise");
+    assert_eq!(summary(&unknown), (0, None, vec![1]));
+    let why = read(unknown.as_bytes(), 9).unread.lines[0].why.clone();
+    assert!(why.contains("the function raise"), "{why}");
+    let title = "[abrt] firejail: iopl(): faudit killed by SIGSYS\n";
+    assert_eq!(summary(title), (1, Some("x86_64 iopl".to_owned()), vec![]));
+    // A stack far from a report is another one.
+    let far = gdb.replacen('\n', &"\n".repeat(60), 1);
+    assert_eq!(summary(&far), (0, None, vec![1]));
+}
+
 /// As people paste them: without the separator of enriched records, with the number of the line that grep prints, and through
 /// the dispatcher of the audit daemon.
 #[test]

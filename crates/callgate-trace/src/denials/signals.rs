@@ -17,6 +17,8 @@ pub(super) struct PendingSignal {
     pub(super) found: Marker,
     /// The start of the line.
     pub(super) text: String,
+    /// The function of the innermost frame of the stack below it.
+    pub(super) function: Option<String>,
 }
 
 /// A report with the syscall.
@@ -86,8 +88,29 @@ impl PendingSignals {
     pub(super) fn add(&mut self, line: u64, found: Marker, text: &str) {
         let text = kept(text);
         if !self.is_explained(line, kind(found), &text) {
-            self.pending.push(PendingSignal { line, found, text });
+            self.pending.push(PendingSignal { line, found, text, function: None });
         }
+    }
+
+    /// Whether a stack would be that of a report.
+    pub(super) fn await_stack(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// The innermost frame of a stack: that of the first report near it without one. Reports of other kinds behind that one are about
+    /// the same end.
+    pub(super) fn innermost(&mut self, line: u64, function: &str) {
+        let is_near = |signal: &PendingSignal| signal.line + WINDOW >= line;
+        let first = self.pending.iter().position(|one| is_near(one) && one.function.is_none());
+        let Some(first) = first else { return };
+        let Some(signal) = self.pending.get_mut(first) else { return };
+        signal.function = Some(function.to_owned());
+        let own = kind(signal.found);
+        let mut at = 0;
+        self.pending.retain(|other| {
+            at += 1;
+            at <= first + 1 || kind(other.found) == own
+        });
     }
 
     /// Whether a report with one of the syscalls that it may be explains the end of a process, which no other one may be about

@@ -147,10 +147,16 @@ impl Combination {
         let options = Options { budget: PROMPT, ..Options::default() };
         let program = self.compile(&options, &mut |_| (), warnings)?.program;
         let (kinds, endian) = (Kinds::of(self.filters()), self.endian());
+        let mut conditional_parts: Vec<String> = Vec::new();
+        for name in self.filters().flat_map(SourceFilter::conditional_names) {
+            if !conditional_parts.iter().any(|known| known == name) {
+                conditional_parts.push(name.to_owned());
+            }
+        }
         let filter =
             SourceFilter::made(self.name, program, endian, self.arches, kinds, self.wording);
         let SourceFilter { flags, weights, strict, .. } = self.first;
-        Ok(SourceFilter { flags, weights, strict, ..filter })
+        Ok(SourceFilter { flags, weights, strict, conditional_parts, ..filter })
     }
 }
 

@@ -45,6 +45,8 @@ pub struct SourceFilter {
     pub warnings: Vec<Diagnostic>,
     /// The same of a reader of several files, with the name of the file.
     pub warnings_of_files: Vec<(String, Diagnostic)>,
+    /// The names of the conditional profiles of which it is made, for a combination.
+    pub(super) conditional_parts: Vec<String>,
     /// The policy without the rules that a runtime adds, if it adds some.
     pub(super) own_policy: Option<Policy>,
     /// The program, if it was made of other filters and proved of them.
@@ -185,6 +187,7 @@ impl SourceFilter {
             statements: None,
             warnings: Vec::new(),
             warnings_of_files: Vec::new(),
+            conditional_parts: Vec::new(),
             own_policy: None,
             proved: None,
             wording: Wording::REQUEST,
@@ -202,6 +205,12 @@ impl SourceFilter {
             !statements.gated.is_empty()
                 || statements.inactive.iter().any(|rule| rule.missing != CapSet::none())
         })
+    }
+
+    /// The names of the profiles that are conditional: its own, or those of the parts of a combination.
+    pub fn conditional_names(&self) -> impl Iterator<Item = &str> {
+        let own = self.is_conditional().then_some(self.name.as_str());
+        own.into_iter().chain(self.conditional_parts.iter().map(String::as_str))
     }
 
     /// Whether it is a policy, not a program.

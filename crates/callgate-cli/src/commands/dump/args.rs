@@ -18,7 +18,8 @@ use crate::options::{Format, parse_u32};
 With a command, callgate starts it and catches every filter that it or its
 children install, without root, until they have ended or the time is over. So it
 reads filters that a program makes with a library, such as libseccomp. The
-report goes to standard error, because the command has the standard output.
+report goes to standard error, because the command has the standard output;
+--report FILE keeps it apart from what the command says there.
 Set-user-ID programs have no privileges then, unless callgate runs as root.
 
 Of a running process, the kernel shows filters only to root (CAP_SYS_ADMIN), and
@@ -38,6 +39,7 @@ together, and pid:PID/0, for a single one; 0 is the oldest.
 
 Examples:
   callgate dump -o filters -- bwrap --ro-bind / / true
+  callgate dump --report filters.json --format json -- ./server
   callgate dump 1234
   callgate dump 1234 --dialect annotated
   callgate dump 1234 -o filters --merge
@@ -81,6 +83,10 @@ pub(crate) struct DumpArgs {
     /// The format of these files [default: bpf]
     #[arg(long, value_name = "FORMAT", requires = "output")]
     pub(super) emit: Option<Emit>,
+
+    /// Write the report into this file instead of showing it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) report: Option<PathBuf>,
 
     /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]

@@ -12,6 +12,7 @@ use super::args::{DumpArgs, USUAL_TIME};
 use super::shown::{HEADING, ShownProgram, heading, number_of_filters, write_all};
 use crate::emit::Emit;
 use crate::options::{Format, NATIVE_ENDIAN};
+use crate::output::{self, text_of};
 use crate::report::{self, Failure, Result};
 use crate::text::{counted, printable};
 use callgate_requests::json::Json;
@@ -31,13 +32,17 @@ pub(super) fn run(args: &DumpArgs, words: &[OsString]) -> Result<u8> {
     let emit = args.emit.unwrap_or(Emit::Bpf);
     let directory = args.output.as_deref();
     let written = directory.map_or(Ok(()), |directory| write_all(directory, emit, &shown));
-    report::note(&match args.format {
+    let text = match args.format {
         Format::Json => json(&caught, &shown),
         Format::Text => {
             let directory = directory.filter(|_| written.is_ok());
             text(&caught, &shown, args, directory, &printable(&words_of(words)).to_string())
         }
-    });
+    };
+    match &args.report {
+        Some(file) => output::write_file(file, text_of(&text).as_bytes())?,
+        None => report::note(&text),
+    }
     // The command ran, so its filters are shown also if they cannot be written.
     written.map(|()| 0)
 }

@@ -10,7 +10,7 @@ use super::caught;
 use super::shown::{HEADING, ShownProgram, heading, number_of_filters, write_all};
 use crate::emit::Emit;
 use crate::options::{Format, PROMPT, SourceOptions};
-use crate::output;
+use crate::output::{self, text_of};
 use crate::report::Result;
 use crate::source;
 use crate::text::printable;
@@ -28,10 +28,14 @@ pub(crate) fn run(args: &DumpArgs) -> Result<u8> {
     if let Some(directory) = &args.output {
         write_all(directory, args.emit.unwrap_or(Emit::Bpf), &shown)?;
     }
-    output::print(&match args.format {
+    let text = match args.format {
         Format::Json => json(&dump, pid, &shown),
         Format::Text => text(&dump, pid, args, &shown),
-    })?;
+    };
+    match &args.report {
+        Some(file) => output::write_file(file, text_of(&text).as_bytes())?,
+        None => output::print(&text)?,
+    }
     Ok(0)
 }
 

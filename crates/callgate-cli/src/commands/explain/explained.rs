@@ -54,7 +54,7 @@ impl<'s> Explained<'s> {
             conditions: stack
                 .filters
                 .iter()
-                .any(SourceFilter::is_conditional)
+                .any(|filter| filter.conditional_names().next().is_some())
                 .then(|| args.reading.conditions()),
             notes,
             places: args.why.then(|| RulePlaces::of(stack)),

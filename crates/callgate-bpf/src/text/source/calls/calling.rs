@@ -7,7 +7,7 @@ use super::code::Code;
 use super::datum::{Datum, Why};
 use super::interface::{Answer, Argument, Call, Library};
 use super::kinds::Kind;
-use super::machine::Machine;
+use super::machine::{Machine, advice};
 use super::memory::Object;
 use super::state::{Attempt, Flow, Frame, State};
 use crate::advice::Advice;
@@ -178,13 +178,14 @@ impl<'a, L: Library> Machine<'_, '_, 'a, L> {
         match datum {
             Datum::Int(value) if value.sure <= Sure::Low => Argument::Number(value.number),
             Datum::Int(_) => {
-                Argument::Unknown("the value depends on the type of a constant".to_owned())
+                let why = "the value depends on the type of a constant".to_owned();
+                Argument::Unknown(why, Advice::ReadProcessOr("write the value that is meant"))
             }
             Datum::Absent(known) => Argument::Absent(*known),
             Datum::Handle(handle) => Argument::Handle(*handle),
             Datum::Text(text) => Argument::Text((*text).to_owned()),
             Datum::Record(_, parts) => Argument::Record(of_parts(parts)),
-            Datum::Unknown(unknown) => Argument::Unknown(unknown.text()),
+            Datum::Unknown(unknown) => Argument::Unknown(unknown.text(), advice(unknown)),
             Datum::Address(place) => {
                 let mut outer = place.clone();
                 let last = outer.path.pop();
@@ -197,7 +198,9 @@ impl<'a, L: Library> Machine<'_, '_, 'a, L> {
                 });
                 match (array, state.memory.read(place)) {
                     (Some(parts), _) => Argument::Array(parts),
-                    (None, Some(Datum::Unknown(unknown))) => Argument::Unknown(unknown.text()),
+                    (None, Some(Datum::Unknown(unknown))) => {
+                        Argument::Unknown(unknown.text(), advice(&unknown))
+                    }
                     (None, Some(value)) => Argument::Array(of_parts(&[value])),
                     (None, None) => Argument::Other,
                 }

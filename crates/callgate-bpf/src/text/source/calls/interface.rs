@@ -1,5 +1,6 @@
 //! What a library is to the programs that call it.
 
+use crate::advice::Advice;
 use crate::diagnostic::{Diagnostic, Position};
 use crate::syscalls::KnownSyscall;
 use crate::text::TextOptions;
@@ -65,8 +66,8 @@ pub enum Argument {
     Record(Vec<Argument>),
     /// What a pointer points to, and the elements after it.
     Array(Vec<Argument>),
-    /// A value that is not known, with the reason.
-    Unknown(String),
+    /// A value that is not known, with the reason, and what to do.
+    Unknown(String, Advice),
     /// Anything else.
     Other,
 }

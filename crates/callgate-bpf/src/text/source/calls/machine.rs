@@ -577,7 +577,7 @@ fn cast<'a>(value: Datum<'a>, kind: &Kind) -> Datum<'a> {
 }
 
 /// What to do about a value that is not known.
-fn advice(unknown: &Unknown<'_>) -> Advice {
+pub(super) fn advice(unknown: &Unknown<'_>) -> Advice {
     match unknown.why {
         Why::Name(name) => Advice::ValueOf(name.to_owned()),
         _ => Advice::ReadProcessOr("write the value that is meant"),

@@ -36,7 +36,7 @@ impl Library for Notes {
                 for argument in call.arguments {
                     self.0.push(match argument {
                         Argument::Number(number) => number.to_string(),
-                        Argument::Unknown(_) => "?".to_owned(),
+                        Argument::Unknown(..) => "?".to_owned(),
                         other => format!("{other:?}"),
                     });
                 }

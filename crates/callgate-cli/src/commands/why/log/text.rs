@@ -270,6 +270,12 @@ pub(super) fn summary(arch: Arch, log: &DenialLog, outside: &BTreeMap<Arch, u64>
         let reports = counted(log.assumed_arch, "report");
         parts.push(format!("{reports} without an architecture, read for {arch} (--arch)"));
     }
+    if log.from_stacks > 0 {
+        let denials = counted(log.from_stacks, "denial");
+        parts.push(format!(
+            "{denials} of which the innermost function of a stack tells the syscall; the kernel's record is surer"
+        ));
+    }
     if !outside.is_empty() {
         let count: u64 = outside.values().sum();
         let of: Vec<Arch> = outside.keys().copied().collect();
