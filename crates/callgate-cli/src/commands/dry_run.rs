@@ -91,7 +91,10 @@ pub(crate) fn run(args: &DryRunArgs) -> Result<u8> {
         Format::Json => json(recording, &filter.name, &findings),
     };
     match (file, &args.output) {
-        (Some(file), _) => file.finish(result.as_bytes())?,
+        // A file has no colors.
+        (Some(file), _) => {
+            file.finish(anstream::adapter::strip_str(&result).to_string().as_bytes())?;
+        }
         (None, Some(_)) => output::print(&result)?,
         (None, None) => report::note(&result),
     }
