@@ -6,10 +6,10 @@ Open Scope N_scope.
 
 (** * Formulas over tests of words *)
 
-Inductive form := FT (t : tst) | FAnd (a b : form) | FOr (a b : form) | FNot (a : form).
+Inductive form := FB (b : bool) | FT (t : tst) | FAnd (a b : form) | FOr (a b : form) | FNot (a : form).
 Fixpoint fval (d : data) (f : form) : bool :=
   match f with
-  | FT t => holds d t | FAnd a b => fval d a && fval d b | FOr a b => fval d a || fval d b | FNot a => negb (fval d a)
+  | FB b => b | FT t => holds d t | FAnd a b => fval d a && fval d b | FOr a b => fval d a || fval d b | FNot a => negb (fval d a)
   end.
 
 (** [a = 0], [a & b <> 0] and other relations, taken apart where the values are combined from several words. *)
@@ -124,66 +124,55 @@ Proof.
     rewrite ?N.leb_antisym, ?negb_involutive; reflexivity.
 Qed.
 
-(** * Answers *)
+(** * Conditions as formulas: balanced ones, so that a long list does not need a deep recursion *)
 
-Inductive ans := Yes | No | Ask (t : tst).
-Definition is_ans (a : ans) (b : bool) : Prop := match a with Yes => b = true | No => b = false | Ask _ => True end.
-Definition ans_not (a : ans) : ans := match a with Yes => No | No => Yes | a => a end.
-(** Whether all answers are yes; [pending] is the answer so far. *)
-Definition ask_all {T} (ask : T -> ans) : list T -> ans -> ans :=
-  fix go l pending := match l with
-  | [] => pending
-  | x :: l => match ask x with
-    | No => No
-    | Yes => go l pending
-    | Ask t => go l (match pending with Yes => Ask t | _ => pending end)
-    end
+Fixpoint pair_up (l done : list form) : list form :=
+  match l with
+  | a :: b :: l => pair_up l (FAnd a b :: done)
+  | [a] => rev_append done [a]
+  | [] => rev_append done []
   end.
-
-Definition ask_test (K : know) (t : tst) : ans :=
-  match decide K t with Some true => Yes | Some false => No | None => Ask t end.
-Fixpoint ask_form (K : know) (f : form) : ans :=
-  match f with
-  | FT t => ask_test K t
-  | FAnd a b => match ask_form K a with
-    | No => No | Yes => ask_form K b | Ask t => match ask_form K b with No => No | _ => Ask t end end
-  | FOr a b => match ask_form K a with
-    | Yes => Yes | No => ask_form K b | Ask t => match ask_form K b with Yes => Yes | _ => Ask t end end
-  | FNot a => ans_not (ask_form K a)
+Fixpoint all_of (rounds : nat) (l : list form) : form :=
+  match l, rounds with
+  | [], _ => FB true
+  | [f], _ => f
+  | f :: l, O => fold_left FAnd l f
+  | l, S rounds => all_of rounds (pair_up l [])
   end.
-Fixpoint ask_cond (K : know) (c : cond) : ans :=
+Definition gather {T} (f : T -> form) : list T -> list form -> form :=
+  fix go l done := match l with [] => all_of 64 (rev_append done []) | x :: l => go l (f x :: done) end.
+Fixpoint cond_form (c : cond) : form :=
   match c with
-  | Is t => ask_form K (test_form t)
-  | All l => ask_all (ask_cond K) l Yes
-  | Any l => ans_not (ask_all (fun c => ans_not (ask_cond K c)) l Yes)
+  | Is t => test_form t
+  | All l => gather cond_form l []
+  | Any l => FNot (gather (fun c => FNot (cond_form c)) l [])
   end.
 
-Lemma ans_not_sound a x : is_ans a x -> is_ans (ans_not a) (negb x).
-Proof. destruct a; cbn; intros; subst; auto. Qed.
-Lemma ask_all_sound {T} (ask : T -> ans) (val : T -> bool) l : (forall x, In x l -> is_ans (ask x) (val x)) ->
-  forall pending b, is_ans pending b -> is_ans (ask_all ask l pending) (b && forallb val l).
+Lemma forallb_rev_append {T} (f : T -> bool) a : forall b, forallb f (rev_append a b) = forallb f a && forallb f b.
 Proof.
-  induction l as [|x l IH]; intros H pending b P; cbn [ask_all forallb]; [rewrite andb_true_r; exact P|].
-  pose proof (H x (or_introl eq_refl)) as X. fold (ask_all ask).
-  assert (forall y, In y l -> is_ans (ask y) (val y)) as R by (intros; apply H; right; assumption).
-  destruct (ask x); cbn [is_ans] in X.
-  - rewrite X. apply (IH R), P.
-  - rewrite X. apply andb_false_r.
-  - rewrite andb_assoc. apply (IH R). destruct pending; cbn [is_ans] in *; subst; auto.
+  induction a as [|x a IH]; intro b; [reflexivity|]. cbn [rev_append forallb]. rewrite IH. cbn [forallb].
+  destruct (f x), (forallb f a); reflexivity.
 Qed.
-Lemma ask_test_sound K d t : wf d -> sat K d -> is_ans (ask_test K t) (holds d t).
+Lemma pair_up_sound d : forall l done, forallb (fval d) (pair_up l done) = forallb (fval d) done && forallb (fval d) l.
 Proof.
-  intros Hd S. unfold ask_test. destruct (decide K t) as [[|]|] eqn:D; cbn; auto; exact (decide_sound _ _ _ _ Hd S D).
+  fix IH 1. intros [|a [|b l]] done; cbn [pair_up]; [apply forallb_rev_append..|]. rewrite IH. cbn [forallb fval].
+  destruct (fval d a), (fval d b), (forallb (fval d) done); reflexivity.
 Qed.
-Lemma ask_form_sound K d f : wf d -> sat K d -> is_ans (ask_form K f) (fval d f).
+Lemma all_of_sound d rounds : forall l, fval d (all_of rounds l) = forallb (fval d) l.
 Proof.
-  intros Hd S. induction f as [t|a IHa b IHb|a IHa b IHb|a IHa]; cbn [ask_form fval].
-  - apply ask_test_sound; assumption.
-  - destruct (ask_form K a); cbn [is_ans] in IHa; rewrite ?IHa; [exact IHb|reflexivity|].
-    destruct (ask_form K b); cbn [is_ans] in *; auto. rewrite IHb. apply andb_false_r.
-  - destruct (ask_form K a); cbn [is_ans] in IHa; rewrite ?IHa; [reflexivity|exact IHb|].
-    destruct (ask_form K b); cbn [is_ans] in *; auto. rewrite IHb. apply orb_true_r.
-  - apply ans_not_sound, IHa.
+  assert (forall l f, fval d (fold_left FAnd l f) = fval d f && forallb (fval d) l) as G.
+  { induction l as [|g l IH]; intro f; cbn [fold_left forallb]; [rewrite andb_true_r; reflexivity|]. rewrite IH.
+    cbn [fval]. symmetry. apply andb_assoc. }
+  induction rounds as [|n IH]; intros [|f [|g l]]; try (cbn [all_of forallb fval]; rewrite ?andb_true_r; reflexivity).
+  - apply (G (g :: l) f).
+  - cbn [all_of]. rewrite IH, pair_up_sound. reflexivity.
+Qed.
+Lemma gather_sound {T} d (f : T -> form) : forall l done,
+  fval d (gather f l done) = forallb (fval d) done && forallb (fun x => fval d (f x)) l.
+Proof.
+  induction l as [|x l IH]; intro done; cbn [gather forallb].
+  - rewrite all_of_sound, forallb_rev_append. reflexivity.
+  - fold (gather f). rewrite IH. cbn [forallb]. destruct (fval d (f x)), (forallb (fval d) done); reflexivity.
 Qed.
 
 Section cond_rect.
@@ -196,39 +185,105 @@ Section cond_rect.
     match c with Is t => HIs t | All l => HAll l (list l) | Any l => HAny l (list l) end.
 End cond_rect.
 
-Lemma negb_forallb {T} (f : T -> bool) l : negb (forallb (fun x => negb (f x)) l) = existsb f l.
+Lemma forallb_same {T} (f g : T -> bool) l : Forall (fun x => f x = g x) l -> forallb f l = forallb g l.
+Proof. induction 1 as [|x l E _ IH]; cbn; congruence. Qed.
+Lemma existsb_negb {T} (f : T -> bool) l : existsb f l = negb (forallb (fun x => negb (f x)) l).
 Proof. induction l as [|x l IH]; cbn; [reflexivity|]. rewrite negb_andb, negb_involutive, IH. reflexivity. Qed.
-Lemma ask_cond_sound K d c : wf d -> sat K d -> is_ans (ask_cond K c) (cond_val d c).
+Lemma cond_form_sound d c : wf d -> fval d (cond_form c) = cond_val d c.
 Proof.
-  intros Hd S. induction c as [t|l IH|l IH] using cond_all; cbn [ask_cond cond_val].
-  - rewrite <- test_form_sound by exact Hd. apply ask_form_sound; assumption.
-  - rewrite Forall_forall in IH. exact (ask_all_sound _ _ l IH Yes true eq_refl).
-  - rewrite Forall_forall in IH. rewrite <- negb_forallb. apply ans_not_sound.
-    refine (ask_all_sound _ (fun c => negb (cond_val d c)) l _ Yes true eq_refl).
-    intros c I. apply ans_not_sound, IH, I.
+  intro Hd. induction c as [t|l IH|l IH] using cond_all; cbn [cond_form cond_val].
+  - apply test_form_sound, Hd.
+  - rewrite gather_sound. apply forallb_same, IH.
+  - rewrite existsb_negb. cbn [fval]. rewrite gather_sound. cbn [forallb andb fval]. f_equal. apply forallb_same.
+    revert IH. apply Forall_impl. intros c E. congruence.
 Qed.
 
-(** * Rules: a search tree over syscall numbers *)
+(** * Answers *)
 
-(** The rules that may match in each interval of numbers; [Node at_] divides below [at_]. *)
-Inductive tree := Leaf (l : list rule) | Node (at_ : N) (below rest : tree).
-Fixpoint rules_at (t : tree) (n : N) : list rule :=
-  match t with Leaf l => l | Node at_ b r => if n <? at_ then rules_at b n else rules_at r n end.
+Inductive ans := Yes | No | Ask (t : tst).
+Definition is_ans (a : ans) (b : bool) : Prop := match a with Yes => b = true | No => b = false | Ask _ => True end.
+Definition ans_not (a : ans) : ans := match a with Yes => No | No => Yes | a => a end.
+
+Definition ask_test (K : know) (t : tst) : ans :=
+  match decide K t with Some true => Yes | Some false => No | None => Ask t end.
+Fixpoint ask_form (K : know) (f : form) : ans :=
+  match f with
+  | FB true => Yes
+  | FB false => No
+  | FT t => ask_test K t
+  | FAnd a b => match ask_form K a with
+    | No => No | Yes => ask_form K b | Ask t => match ask_form K b with No => No | _ => Ask t end end
+  | FOr a b => match ask_form K a with
+    | Yes => Yes | No => ask_form K b | Ask t => match ask_form K b with Yes => Yes | _ => Ask t end end
+  | FNot a => ans_not (ask_form K a)
+  end.
+
+Lemma ans_not_sound a x : is_ans a x -> is_ans (ans_not a) (negb x).
+Proof. destruct a; cbn; intros; subst; auto. Qed.
+Lemma ask_test_sound K d t : wf d -> sat K d -> is_ans (ask_test K t) (holds d t).
+Proof.
+  intros Hd S. unfold ask_test. destruct (decide K t) as [[|]|] eqn:D; cbn; auto; exact (decide_sound _ _ _ _ Hd S D).
+Qed.
+Lemma ask_form_sound K d f : wf d -> sat K d -> is_ans (ask_form K f) (fval d f).
+Proof.
+  intros Hd S. induction f as [[|]|t|a IHa b IHb|a IHa b IHb|a IHa]; cbn [ask_form fval]; try reflexivity.
+  - apply ask_test_sound; assumption.
+  - destruct (ask_form K a); cbn [is_ans] in IHa; rewrite ?IHa; [exact IHb|reflexivity|].
+    destruct (ask_form K b); cbn [is_ans] in *; auto. rewrite IHb. apply andb_false_r.
+  - destruct (ask_form K a); cbn [is_ans] in IHa; rewrite ?IHa; [reflexivity|exact IHb|].
+    destruct (ask_form K b); cbn [is_ans] in *; auto. rewrite IHb. apply orb_true_r.
+  - apply ans_not_sound, IHa.
+Qed.
+
+(** * Clauses: rules with a formula *)
+
+Record clause := Clause { gives : N; ranges : list (N * N); guard : form }.
+Definition covers (n : N) (l : list (N * N)) : bool := existsb (fun i => (fst i <=? n) && (n <=? snd i)) l.
+Definition applies (d : data) (c : clause) : bool := covers (d 0%nat) (ranges c) && fval d (guard c).
+Definition clauses_val (d : data) (l : list clause) (default : N) : N :=
+  match find (applies d) l with Some c => gives c | None => default end.
+Definition clauses_of (l : list rule) : list clause :=
+  rev_append (fold_left (fun done r => Clause (returns r) (numbers r) (gather cond_form (conditions r) []) :: done) l []) [].
+
+Lemma clauses_val_cons d c l def : clauses_val d (c :: l) def = if applies d c then gives c else clauses_val d l def.
+Proof. unfold clauses_val. cbn [find]. destruct (applies d c); reflexivity. Qed.
+Lemma clauses_val_app d a b def : clauses_val d (a ++ b) def = clauses_val d a (clauses_val d b def).
+Proof. induction a as [|c a IH]; [reflexivity|]. cbn [app]. rewrite !clauses_val_cons, IH. reflexivity. Qed.
+Lemma clauses_of_sound d l def : wf d -> clauses_val d (clauses_of l) def = rules_val d l def.
+Proof.
+  intro Hd. unfold clauses_of. rewrite rev_append_rev, app_nil_r.
+  match goal with |- context [fold_left ?f l []] => set (step := f) end.
+  assert (forall done, clauses_val d (rev (fold_left step l done)) def = clauses_val d (rev done) (rules_val d l def)) as G.
+  2: { rewrite G. reflexivity. }
+  induction l as [|r l IH]; intro done; [reflexivity|]. cbn [fold_left]. rewrite IH. unfold step. cbn [rev].
+  rewrite clauses_val_app. f_equal. rewrite clauses_val_cons. unfold rules_val. cbn [find].
+  assert (applies d (Clause (returns r) (numbers r) (gather cond_form (conditions r) [])) = matches d r) as ->.
+  2: { destruct (matches d r); reflexivity. }
+  unfold applies, matches. cbn [ranges guard]. rewrite gather_sound. f_equal. apply forallb_same, Forall_forall.
+  intros c _. apply cond_form_sound, Hd.
+Qed.
+
+(** * A search tree over syscall numbers *)
+
+(** The clauses that may apply in each interval of numbers; [Node at_] divides below [at_]. *)
+Inductive tree := Leaf (l : list clause) | Node (at_ : N) (below rest : tree).
+Fixpoint clauses_at (t : tree) (n : N) : list clause :=
+  match t with Leaf l => l | Node at_ b r => if n <? at_ then clauses_at b n else clauses_at r n end.
 
 Definition within (lo hi : N) (l : list (N * N)) : list (N * N) :=
   fold_left (fun done i => if (fst i <=? hi) && (lo <=? snd i) then i :: done else done) l [].
-Definition restrict (lo hi : N) (l : list rule) : list rule :=
+Definition restrict (lo hi : N) (l : list clause) : list clause :=
   rev_append (fold_left (fun done r =>
-    match within lo hi (numbers r) with
-    | [] => done | n => Rule (returns r) n (conditions r) :: done end) l []) [].
+    match within lo hi (ranges r) with
+    | [] => done | n => Clause (gives r) n (guard r) :: done end) l []) [].
 (** Where intervals begin, or end before, inside [lo] to [hi]. *)
-Definition cuts (lo hi : N) (l : list rule) : list N :=
+Definition cuts (lo hi : N) (l : list clause) : list N :=
   fold_left (fun done r => fold_left (fun done i =>
     let add c done := if (lo <? c) && (c <=? hi) then c :: done else done in
-    add (fst i) (add (snd i + 1) done)) (numbers r) done) l [].
+    add (fst i) (add (snd i + 1) done)) (ranges r) done) l [].
 Definition middle {T} (l : list T) : option T :=
   hd_error (snd (fold_left (fun '(odd, rest) _ => (negb odd, if odd then tl rest else rest)) l (false, l))).
-Fixpoint build (depth : nat) (lo hi : N) (l : list rule) : tree :=
+Fixpoint build (depth : nat) (lo hi : N) (l : list clause) : tree :=
   let l := restrict lo hi l in
   match depth with
   | O => Leaf l
@@ -239,7 +294,6 @@ Fixpoint build (depth : nat) (lo hi : N) (l : list rule) : tree :=
     end
   end.
 
-Definition covers (n : N) (l : list (N * N)) : bool := existsb (fun i => (fst i <=? n) && (n <=? snd i)) l.
 Lemma within_sound lo hi n l : lo <= n -> n <= hi -> covers n (within lo hi l) = covers n l.
 Proof.
   intros L H. unfold within. transitivity (covers n l || covers n []); [|apply orb_false_r].
@@ -248,50 +302,46 @@ Proof.
   destruct (N.leb_spec a hi), (N.leb_spec lo b); cbn [andb covers existsb fst snd]; fold (covers n done);
     destruct (N.leb_spec a n), (N.leb_spec n b), (covers n l), (covers n done); try reflexivity; lia.
 Qed.
-Lemma rules_val_cons d r l def : rules_val d (r :: l) def = if matches d r then returns r else rules_val d l def.
-Proof. unfold rules_val. cbn [find]. destruct (matches d r); reflexivity. Qed.
-Lemma rules_val_app d a b def : rules_val d (a ++ b) def = rules_val d a (rules_val d b def).
-Proof. induction a as [|r a IH]; [reflexivity|]. cbn [app]. rewrite !rules_val_cons, IH. reflexivity. Qed.
 Lemma restrict_sound d lo hi l def : lo <= d 0%nat -> d 0%nat <= hi ->
-  rules_val d (restrict lo hi l) def = rules_val d l def.
+  clauses_val d (restrict lo hi l) def = clauses_val d l def.
 Proof.
   intros L H. unfold restrict. rewrite rev_append_rev, app_nil_r.
   match goal with |- context [fold_left ?f l []] => set (step := f) end.
-  assert (forall done, rules_val d (rev (fold_left step l done)) def = rules_val d (rev done) (rules_val d l def)) as G.
+  assert (forall done, clauses_val d (rev (fold_left step l done)) def = clauses_val d (rev done) (clauses_val d l def)) as G.
   2: { rewrite G. reflexivity. }
   induction l as [|r l IH]; intro done; [reflexivity|]. cbn [fold_left]. rewrite IH. unfold step.
-  pose proof (within_sound lo hi _ (numbers r) L H) as E.
-  rewrite rules_val_cons. unfold matches at 1. fold (covers (d 0%nat) (numbers r)). rewrite <- E.
+  pose proof (within_sound lo hi _ (ranges r) L H) as E.
+  rewrite clauses_val_cons. unfold applies at 1. rewrite <- E.
   destruct (within _ _ _) as [|i n] eqn:F; [reflexivity|].
-  cbn [rev]. rewrite rules_val_app. f_equal. rewrite rules_val_cons. reflexivity.
+  cbn [rev]. rewrite clauses_val_app. f_equal. rewrite clauses_val_cons. reflexivity.
 Qed.
 Lemma build_sound d depth : forall lo hi l def, lo <= d 0%nat -> d 0%nat <= hi ->
-  rules_val d (rules_at (build depth lo hi l) (d 0%nat)) def = rules_val d l def.
+  clauses_val d (clauses_at (build depth lo hi l) (d 0%nat)) def = clauses_val d l def.
 Proof.
   induction depth as [|depth IH]; intros lo hi l def L H; cbn [build]; [apply restrict_sound; assumption|].
-  destruct (middle _) as [c|]; cbn [rules_at]; [|apply restrict_sound; assumption].
+  destruct (middle _) as [c|]; cbn [clauses_at]; [|apply restrict_sound; assumption].
   destruct (N.ltb_spec (d 0%nat) c); rewrite IH by lia; apply restrict_sound; assumption.
 Qed.
 
 (** * Policies *)
 
-(** What is left of a filter where some things are known: sections, one section, or rules of one. *)
+(** What is left of a filter where some things are known: sections, one section, or clauses of one. *)
 Record ready_section := Ready { rtoken : N; rdefault : N; rtree : tree }.
 Inductive residual := Sections (l : list ready_section) (other : N) | Numbers (t : tree) (default : N)
-| Rules (l : list rule) (default : N).
+| Clauses (l : list clause) (default : N).
 Definition whole (f : filter) : residual :=
-  Sections (map (fun s => Ready (token s) (default s) (build 64 0 ones (rules s))) (sections f)) (other f).
+  Sections (map (fun s => Ready (token s) (default s) (build 64 0 ones (clauses_of (rules s)))) (sections f)) (other f).
 (** [inl]: one filter; [inr]: a stack, the newest first. *)
 Definition due := (residual + list residual)%type.
 Definition prepare (p : policy) : due := match p with One f => inl (whole f) | Stack l => inr (map whole (rev l)) end.
 
-Definition tree_val (d : data) (t : tree) (default : N) : N := rules_val d (rules_at t (d 0%nat)) default.
+Definition tree_val (d : data) (t : tree) (default : N) : N := clauses_val d (clauses_at t (d 0%nat)) default.
 Definition residual_val (d : data) (r : residual) : N :=
   match r with
   | Sections l other =>
     match find (fun s => d 1%nat =? rtoken s) l with Some s => tree_val d (rtree s) (rdefault s) | None => other end
   | Numbers t default => tree_val d t default
-  | Rules l default => rules_val d l default
+  | Clauses l default => clauses_val d l default
   end.
 Definition due_val (d : data) (p : due) : N :=
   match p with inl r => residual_val d r | inr l => fold_left stricter (map (residual_val d) l) allow end.
@@ -306,19 +356,16 @@ Fixpoint ask_numbers (k : wk) (l : list (N * N)) : ans :=
     else if (lo <=? mn k) && (mx k <=? hi) then Yes
     else Ask (Ge, Wd 0, C (if mn k <? lo then lo else hi + 1))
   end.
-Definition ask_rule (K : know) (r : rule) : ans :=
-  match ask_numbers (word K 0) (numbers r) with
-  | Yes => ask_all (ask_cond K) (conditions r) Yes
-  | a => a
-  end.
-Fixpoint narrow_rules (K : know) (l : list rule) : list rule :=
+Definition ask_clause (K : know) (c : clause) : ans :=
+  match ask_numbers (word K 0) (ranges c) with Yes => ask_form K (guard c) | a => a end.
+Fixpoint narrow_clauses (K : know) (l : list clause) : list clause :=
   match l with
   | [] => []
-  | r :: rest => match ask_rule K r with No => narrow_rules K rest | _ => l end
+  | r :: rest => match ask_clause K r with No => narrow_clauses K rest | _ => l end
   end.
 Fixpoint narrow_tree (K : know) (t : tree) (default : N) : residual :=
   match t with
-  | Leaf l => Rules (narrow_rules K l) default
+  | Leaf l => Clauses (narrow_clauses K l) default
   | Node at_ b r =>
     if mx (word K 0) <? at_ then narrow_tree K b default
     else if at_ <=? mn (word K 0) then narrow_tree K r default
@@ -335,24 +382,24 @@ Definition narrow_residual (K : know) (r : residual) : residual :=
   match r with
   | Sections l other => narrow_sections K l other
   | Numbers t default => narrow_tree K t default
-  | Rules l default => Rules (narrow_rules K l) default
+  | Clauses l default => Clauses (narrow_clauses K l) default
   end.
 Definition narrow (K : know) (p : due) : due :=
   match p with inl r => inl (narrow_residual K r) | inr l => inr (map (narrow_residual K) l) end.
 
 (** ** Answers *)
 
-Fixpoint ask_rules (K : know) (l : list rule) (default : N) : N + tst :=
+Fixpoint ask_clauses (K : know) (l : list clause) (default : N) : N + tst :=
   match l with
   | [] => inl default
-  | r :: l => match ask_rule K r with Yes => inl (returns r) | No => ask_rules K l default | Ask t => inr t end
+  | r :: l => match ask_clause K r with Yes => inl (gives r) | No => ask_clauses K l default | Ask t => inr t end
   end.
 Definition ask_residual (K : know) (r : residual) : N + tst :=
   match narrow_residual K r with
   | Sections [] other => inl other
   | Sections (s :: _) _ => inr (Eq, Wd 1, C (rtoken s))
   | Numbers (Node at_ _ _) _ => inr (Ge, Wd 0, C at_)
-  | Numbers (Leaf l) default | Rules l default => ask_rules K l default
+  | Numbers (Leaf l) default | Clauses l default => ask_clauses K l default
   end.
 Fixpoint ask_stack (K : know) (kept : N) (newest_first : list residual) : N + tst :=
   match newest_first with
@@ -370,7 +417,7 @@ Proof.
   { intro f. unfold whole, filter_val. cbn [residual_val].
     induction (sections f) as [|s l IH]; cbn [map find]; [reflexivity|]. cbn [rtoken].
     destruct (d 1%nat =? token s); [|exact IH]. unfold tree_val. cbn [rtree rdefault].
-    apply build_sound; [lia|]. pose proof (Hd 0%nat) as H. unfold W in H. unfold ones. lia. }
+    rewrite build_sound; [apply clauses_of_sound, Hd|lia|]. pose proof (Hd 0%nat) as H. unfold W in H. unfold ones. lia. }
   destruct p as [f|l]; cbn [prepare due_val verdict]; [apply F|]. f_equal. rewrite map_map. apply map_ext, F.
 Qed.
 
@@ -389,28 +436,28 @@ Proof.
   destruct (N.leb_spec lo (mn (word K 0))), (N.leb_spec (mx (word K 0)) hi); try exact I.
   cbn [andb is_ans]. destruct (N.leb_spec lo (d 0%nat)), (N.leb_spec (d 0%nat) hi); try lia; reflexivity.
 Qed.
-Lemma ask_rule_sound r : is_ans (ask_rule K r) (matches d r).
+Lemma ask_clause_sound c : is_ans (ask_clause K c) (applies d c).
 Proof.
-  unfold ask_rule, matches. pose proof (ask_numbers_sound (numbers r)) as A. unfold covers in A.
+  unfold ask_clause, applies. pose proof (ask_numbers_sound (ranges c)) as A.
   destruct (ask_numbers _ _); cbn [is_ans] in A |- *; rewrite ?A; [|reflexivity|exact I].
-  exact (ask_all_sound _ _ (conditions r) (fun c _ => ask_cond_sound K d c Hd S) Yes true eq_refl).
+  apply ask_form_sound; assumption.
 Qed.
-Lemma narrow_rules_sound l def : rules_val d (narrow_rules K l) def = rules_val d l def.
+Lemma narrow_clauses_sound l def : clauses_val d (narrow_clauses K l) def = clauses_val d l def.
 Proof.
-  induction l as [|r l IH]; cbn [narrow_rules]; [reflexivity|]. pose proof (ask_rule_sound r) as A.
-  destruct (ask_rule K r); try reflexivity. cbn [is_ans] in A. rewrite IH, rules_val_cons, A. reflexivity.
+  induction l as [|r l IH]; cbn [narrow_clauses]; [reflexivity|]. pose proof (ask_clause_sound r) as A.
+  destruct (ask_clause K r); try reflexivity. cbn [is_ans] in A. rewrite IH, clauses_val_cons, A. reflexivity.
 Qed.
 Lemma narrow_tree_sound t def : residual_val d (narrow_tree K t def) = tree_val d t def.
 Proof.
   destruct S as [Sw _]. destruct (Sw 0%nat) as (H1 & H2 & _).
-  induction t as [l|at_ b IHb r IHr]; cbn [narrow_tree]; [apply narrow_rules_sound|]. unfold tree_val in *. cbn [rules_at].
+  induction t as [l|at_ b IHb r IHr]; cbn [narrow_tree]; [apply narrow_clauses_sound|]. unfold tree_val in *. cbn [clauses_at].
   destruct (N.ltb_spec (mx (word K 0)) at_).
   - destruct (N.ltb_spec (d 0%nat) at_); [exact IHb|lia].
   - destruct (N.leb_spec at_ (mn (word K 0))); [|reflexivity]. destruct (N.ltb_spec (d 0%nat) at_); [lia|exact IHr].
 Qed.
 Lemma narrow_residual_sound r : residual_val d (narrow_residual K r) = residual_val d r.
 Proof.
-  destruct r as [l o|t def|l def]; cbn [narrow_residual]; [|apply narrow_tree_sound|apply narrow_rules_sound].
+  destruct r as [l o|t def|l def]; cbn [narrow_residual]; [|apply narrow_tree_sound|apply narrow_clauses_sound].
   induction l as [|s l IH]; cbn [narrow_sections]; [reflexivity|].
   pose proof (ask_test_sound K d (Eq, Wd 1, C (rtoken s)) Hd S) as A. cbn [holds ev rel_val] in A.
   destruct (ask_test _ _); cbn [is_ans] in A; cbn [residual_val find]; rewrite ?A; [apply narrow_tree_sound|exact IH|reflexivity].
@@ -420,15 +467,15 @@ Proof.
   destruct p as [r|l]; cbn [narrow due_val]; [apply narrow_residual_sound|].
   f_equal. rewrite map_map. apply map_ext, narrow_residual_sound.
 Qed.
-Lemma ask_rules_sound l def v : ask_rules K l def = inl v -> rules_val d l def = v.
+Lemma ask_clauses_sound l def v : ask_clauses K l def = inl v -> clauses_val d l def = v.
 Proof.
-  induction l as [|r l IH]; cbn [ask_rules]; [cbn; congruence|]. rewrite rules_val_cons.
-  pose proof (ask_rule_sound r) as A. destruct (ask_rule K r); cbn [is_ans] in A; rewrite ?A; [congruence|exact IH|discriminate].
+  induction l as [|r l IH]; cbn [ask_clauses]; [cbn; congruence|]. rewrite clauses_val_cons.
+  pose proof (ask_clause_sound r) as A. destruct (ask_clause K r); cbn [is_ans] in A; rewrite ?A; [congruence|exact IH|discriminate].
 Qed.
 Lemma ask_residual_sound r v : ask_residual K r = inl v -> residual_val d r = v.
 Proof.
   unfold ask_residual. rewrite <- narrow_residual_sound. destruct (narrow_residual K r) as [[|s l] o|[l|] def|l def];
-    try discriminate; try apply ask_rules_sound. cbn. congruence.
+    try discriminate; try apply ask_clauses_sound. cbn. congruence.
 Qed.
 Lemma ask_due_sound p v : ask_due K p = inl v -> due_val d p = v.
 Proof.

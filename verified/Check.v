@@ -1,14 +1,12 @@
 (** The checker: all paths of a program, with what is known of the input on each. *)
 From Coq Require Import NArith List Bool Lia.
-From Callgate Require Import Spec Know View Decide Ask.
+From Callgate Require Import Spec Know View Decide Ask Merge.
 Import ListNotations.
 Open Scope N_scope.
 
-(** A place in the program: the knowledge that leads there, what is left of the policy, the instructions that follow, and the
-    registers. *)
-Record place := Place { known : know; pol : due; rest : list insn; acc : sexp; idx : sexp; mem : nat -> sexp }.
-(** Why the search stops: two returned values differ if an input is left; or a value has too many parts. *)
-Inductive stop := Differs (K : know) | TooComplex.
+(** Why the search stops: two returned values differ if an input is left, with what is known of it; a value has too many parts, or
+    is not known; or too many steps. *)
+Inductive stop := Differs (K : know) | TooComplex | TooLong.
 
 (** The least value of a word, searched for only where the search would stop; [None]: there is none. It may be excluded after
     all, if the search for it is cut off: then [false]. *)
@@ -46,88 +44,118 @@ Fixpoint impossible (i : nat) (l : list wk) : bool + tst :=
   end.
 
 (** The same place, for both results of a test. *)
-Definition split (p : place) (t : tst) : list place :=
+Definition split (how : option way) (p : place) (t : tst) : list place :=
   let with_result b := match learn (known p) t b with
-    | Some K => [Place K (narrow K (pol p)) (rest p) (acc p) (idx p) (mem p)] | None => [] end in
+    | Some K =>
+      let hint := match hint p with
+        | Some h => match learn h t b with Some h => Some h | None => hint p end | None => None end in
+      [Place K (after_split how K (pol p)) (rest p) (notes p) (acc p) (idx p) (mem p) hint]
+    | None => [] end in
   with_result true ++ with_result false.
 (** A return of [e]. *)
-Definition leaf (p : place) (e : sexp) : list place + stop :=
+Definition leaf (how : option way) (p : place) (e : sexp) : list place + stop :=
   let K := known p in
   match ask_due K (pol p) with
-  | inr t => inl (split p (choose K t))
+  | inr t => inl (split how p (choose K t))
   | inl v =>
     match decide K (Eq, e, C v) with
     | Some true => inl []
     | Some false =>
       match impossible 0 (words K) with
-      | inl true => inl [] | inl false => inr (Differs K) | inr t => inl (split p t) end
-    | None => inl (split p (choose K (Eq, e, C v)))
+      | inl true => inl [] | inl false => inr (Differs (match hint p with Some h => h | None => K end))
+      | inr t => inl (split how p t) end
+    | None => inl (split how p (choose K (Eq, e, C v)))
     end
   end.
-Definition operand (s : src) (x : sexp) : sexp := match s with SK k => C k | SX => x end.
+Definition operand (s : src) (x : option sexp) : option sexp := match s with SK k => Some (C k) | SX => x end.
 Definition max_size : N := 200.
 
-(** One place that follows. Values become large only in A. *)
-Definition move (K : know) (o : due) (q : list insn) (a x : sexp) (m : nat -> sexp) : list place + stop :=
-  if max_size <? size a then inr TooComplex else inl [Place K o q a x m].
+(** The place behind the next instruction and [k] more. Values become large only in A. *)
+Definition move_with (p : place) (due : due) (k : nat) (a : sexp) (x : option sexp) (m : list (nat * sexp)) : list place + stop :=
+  if max_size <? size a then inr TooComplex
+  else inl [Place (known p) due (skipn k (tl (rest p))) (skipn k (tl (notes p))) a x m (hint p)].
+Definition move (p : place) := move_with p (pol p).
+Definition given (e : option sexp) (f : sexp -> list place + stop) : list place + stop :=
+  match e with Some e => f e | None => inr TooComplex end.
 
-Definition step (p : place) : list place + stop :=
-  let '(Place K due l a x m) := p in
-  let go := move K due in
+Definition step (how : option way) (p : place) : list place + stop :=
+  let '(Place K due l _ a x m _) := p in
   match l with
   | [] => inr TooComplex
-  | i :: q =>
+  | i :: _ =>
     match i with
-    | LdAbs w => go q (Wd w) x m
-    | LdImm k => go q (C k) x m
-    | LdMem i => go q (m i) x m
-    | LdxImm k => go q a (C k) m
-    | LdxMem i => go q a (m i) m
-    | St i => go q a x (set m i a)
-    | Stx i => go q a x (set m i x)
-    | Alu Div s =>
-      match ask_form K (formula Eq (operand s x) (C 0)) with
-      | Yes => leaf p (C 0)
-      | No => go q (mkB Div a (operand s x)) x m
-      | Ask t => inl (split p (choose K t))
-      end
-    | Alu o s => go q (mkB o a (operand s x)) x m
-    | Neg => go q (mkB Sub (C 0) a) x m
-    | Ja k => go (skipn k q) a x m
-    | Jmp r s jt jf =>
-      match ask_form K (formula r a (operand s x)) with
-      | Yes => go (skipn jt q) a x m
-      | No => go (skipn jf q) a x m
-      | Ask t => inl (split p (choose K t))
-      end
-    | RetK k => leaf p (C k)
-    | RetA => leaf p a
-    | Tax => go q a a m
-    | Txa => go q x x m
+    | LdAbs w => move p 0 (Wd w) x m
+    | LdImm k => move p 0 (C k) x m
+    | LdMem i => given (scratch m i) (fun a => move p 0 a x m)
+    | LdxImm k => move p 0 a (Some (C k)) m
+    | LdxMem i => given (scratch m i) (fun x => move p 0 a (Some x) m)
+    | St i => move p 0 a x ((i, a) :: m)
+    | Stx i => given x (fun e => move p 0 a x ((i, e) :: m))
+    | Alu o s => given (operand s x) (fun b =>
+      match o with
+      | Div => match ask_form K (formula Eq b (C 0)) with
+        | Yes => leaf how p (C 0)
+        | No => move p 0 (mkB Div a b) x m
+        | Ask t => inl (split how p (choose K t))
+        end
+      | _ => move p 0 (mkB o a b) x m
+      end)
+    | Neg => move p 0 (mkB Sub (C 0) a) x m
+    | Ja k => move p k a x m
+    | Jmp r s jt jf => given (operand s x) (fun b =>
+      let f := formula r a b in
+      match ask_form K f with
+      | Yes => move_with p (after_jump how K f true due) jt a x m
+      | No => move_with p (after_jump how K f false due) jf a x m
+      | Ask t => inl (split how p (choose K t))
+      end)
+    | RetK k => leaf how p (C k)
+    | RetA => leaf how p a
+    | Tax => move p 0 a (Some a) m
+    | Txa => given x (fun a => move p 0 a x m)
     end
   end.
 
-(** The places that are left; all are done; or the search has stopped. *)
-Inductive search := Going (l : list place) | Done | Stopped (s : stop).
-Definition advance (s : search) : search :=
+(** * The search *)
+
+(** The places that are left, those to continue from later, and how many steps there may be; all are done; or the search has
+    stopped. *)
+Inductive search := Going (l : list place) (after : later) (steps : N) | Done | Stopped (s : stop).
+(** Whether paths are expected to meet behind the next instruction: it loads an argument, and the policy is about one syscall. *)
+Definition meets (p : place) : bool :=
+  match rest p with LdAbs w :: _ => Nat.leb 2 w && mergeable (pol p) | _ => false end.
+Definition merge (how : way) (l : list place) (after : later) : later :=
+  fold_left (fun after p =>
+    let p := forget how p in postpone p (match notes p with n :: _ => left_ n | [] => 0 end) after) l after.
+(** Without a [way], paths are followed one by one. *)
+Definition advance (how : option way) (s : search) : search :=
   match s with
-  | Going [] => Done
-  | Going (p :: l) => match step p with inl more => Going (more ++ l) | inr s => Stopped s end
+  | Going l after steps =>
+    if steps =? 0 then Stopped TooLong else
+    let steps := steps - 1 in
+    match l, after with
+    | [], [] => Done
+    | [], (_, l) :: after => Going l after steps
+    | p :: l, _ =>
+      match step how p with
+      | inr s => Stopped s
+      | inl more =>
+        match (if meets p then how else None) with
+        | Some how => Going l (merge how more after) steps
+        | None => Going (more ++ l) after steps
+        end
+      end
+    end
   | s => s
   end.
 (** At most 2^n steps. *)
-Fixpoint advance_by (n : nat) (s : search) : search :=
+Fixpoint advance_by (how : option way) (n : nat) (s : search) : search :=
   match n with
-  | O => advance s
-  | S n => match advance_by n s with Going _ as s => advance_by n s | s => s end
+  | O => advance how s
+  | S n => match advance_by how n s with Going _ _ _ as s => advance_by how n s | s => s end
   end.
 
 (** * Soundness *)
-
-(** From this place, the program returns what is left of the policy says. *)
-Definition right (p : place) : Prop := forall d, wf d -> sat (known p) d ->
-  forall n scratch, (length (rest p) <= n)%nat -> (forall i, scratch i = ev d (mem p i)) ->
-  run n (rest p) (ev d (acc p)) (ev d (idx p)) scratch d = Some (due_val d (pol p)).
 
 Lemma least_sound fuel : forall k w, w < W -> inw k w -> least fuel k <> None.
 Proof.
@@ -147,111 +175,142 @@ Proof.
   destruct (impossible (Datatypes.S i) l) as [[|]|]; [exact (IH eq_refl)| |]; destruct (open_bit i k); discriminate.
 Qed.
 
-Lemma split_sound p t : Forall right (split p t) -> right p.
+Lemma split_sound how p t : Forall right (split how p t) -> right p.
 Proof.
   intros F d Hd S. unfold split in F. apply Forall_app in F. destruct F as [F1 F2].
   destruct (learn_sound (known p) d t Hd S) as [K [L S']].
   destruct (holds d t); rewrite L in *;
     [apply Forall_inv in F1; specialize (F1 d Hd S')|apply Forall_inv in F2; specialize (F2 d Hd S')];
-    cbn [pol] in *; rewrite narrow_sound in *; assumption.
+    cbn [pol] in *; rewrite (after_split_sound _ _ _ _ Hd S') in *; assumption.
 Qed.
 (** A place from which a program returns [e] is right if [leaf] says so. *)
-Lemma leaf_sound p e l : leaf p e = inl l -> Forall right l ->
-  (forall d, wf d -> sat (known p) d -> forall n scratch, (length (rest p) <= n)%nat -> (forall i, scratch i = ev d (mem p i)) ->
-    run n (rest p) (ev d (acc p)) (ev d (idx p)) scratch d = Some (ev d e)) -> right p.
+Lemma leaf_sound how p e l : leaf how p e = inl l -> Forall right l ->
+  (forall d, wf d -> sat (known p) d -> forall n x s, (length (rest p) <= n)%nat -> is_value d (idx p) x -> is_mem d (mem p) s ->
+    run n (rest p) (ev d (acc p)) x s d = Some (ev d e)) -> right p.
 Proof.
   unfold leaf. intros H F R.
-  destruct (ask_due (known p) (pol p)) as [v|t] eqn:A; [|injection H as <-; exact (split_sound _ _ F)].
+  destruct (ask_due (known p) (pol p)) as [v|t] eqn:A; [|injection H as <-; exact (split_sound _ _ _ F)].
   destruct (decide (known p) (Eq, e, C v)) as [[|]|] eqn:D.
-  - intros d Hd S n scratch Hn Hm. rewrite (R d Hd S n scratch Hn Hm).
+  - intros d Hd S n x s Hn Hx Hm. rewrite (R d Hd S n x s Hn Hx Hm).
     apply (ask_due_sound _ d Hd S) in A. apply (decide_sound _ d) in D; [|assumption..].
     cbn [holds rel_val ev] in D. apply N.eqb_eq in D. congruence.
   - destruct (impossible 0 (words (known p))) as [[|]|] eqn:I; [|discriminate|].
     + intros d Hd S. exfalso. exact (impossible_sound _ _ Hd S I).
-    + injection H as <-. exact (split_sound _ _ F).
-  - injection H as <-. exact (split_sound _ _ F).
+    + injection H as <-. exact (split_sound _ _ _ F).
+  - injection H as <-. exact (split_sound _ _ _ F).
 Qed.
 
-Lemma operand_val d s x : match s with SK k => k | SX => ev d x end = ev d (operand s x).
-Proof. destruct s; reflexivity. Qed.
+Lemma operand_sound d s x v e : is_value d x v -> operand s x = Some e -> match s with SK k => k | SX => v end = ev d e.
+Proof. destruct s; cbn [operand]; intros V E; [injection E as <-; reflexivity|]. subst x. exact V. Qed.
+Lemma is_mem_set d m s i e v : is_mem d m s -> v = ev d e -> is_mem d ((i, e) :: m) (set s i v).
+Proof. intros M -> j. cbn [scratch]. unfold set. destruct (Nat.eqb j i); [reflexivity|apply M]. Qed.
 Lemma skipn_len {T} k (l : list T) n : (length l <= n)%nat -> (length (skipn k l) <= n)%nat.
 Proof. intro. rewrite skipn_length. lia. Qed.
 
-Lemma step_sound p l : step p = inl l -> Forall right l -> right p.
+(** A step to one place: the program runs there. *)
+Lemma move_sound p due i q k a x m l : rest p = i :: q -> move_with p due k a x m = inl l -> Forall right l ->
+  (forall d, wf d -> sat (known p) d -> due_val d due = due_val d (pol p)) ->
+  (forall d, wf d -> sat (known p) d -> forall v s, is_value d (idx p) v -> is_mem d (mem p) s ->
+    exists v' s', is_value d x v' /\ is_mem d m s' /\
+    forall n, run (S n) (i :: q) (ev d (acc p)) v s d = run n (skipn k q) (ev d a) v' s' d) ->
+  right p.
 Proof.
-  destruct p as [K o [|i q] a x m]; [discriminate|]. cbn [step]. intros H F.
-  (* A step to one place: the program runs there. *)
-  assert (forall q' a' x' m', move K o q' a' x' m' = inl l ->
-    (forall d, wf d -> sat K d -> forall n scratch, (length q <= n)%nat -> (forall i, scratch i = ev d (m i)) ->
-      exists scratch', (forall i, scratch' i = ev d (m' i)) /\ (length q' <= n)%nat /\
-      run (S n) (i :: q) (ev d a) (ev d x) scratch d = run n q' (ev d a') (ev d x') scratch' d) ->
-    right (Place K o q' a' x' m') -> right (Place K o (i :: q) a x m)) as Go.
-  { intros q' a' x' m' _ E R d Hd S [|n] scratch Hn Hm; cbn [known pol rest acc idx mem length] in *; [lia|].
-    destruct (E d Hd S n scratch) as (scratch' & Hm' & Hn' & ->); [lia|exact Hm|]. exact (R d Hd S n scratch' Hn' Hm'). }
-  assert (forall q' a' x' m', move K o q' a' x' m' = inl l ->
-    right (Place K o q' a' x' m')) as Next.
-  { intros q' a' x' m' E. unfold move in E. destruct (max_size <? size a') in E; [discriminate E|]. injection E as <-. exact (Forall_inv F). }
-  (* A test that is decided, and one that is not. *)
-  assert (forall t, inl (split (Place K o (i :: q) a x m) t) = @inl _ stop l -> right (Place K o (i :: q) a x m)) as Split.
-  { intros t E. injection E as <-. exact (split_sound _ _ F). }
-  assert (forall r b, forall d, wf d -> sat K d ->
-    is_ans (ask_form K (formula r b (C 0))) (rel_val r (ev d b) 0)) as Test0.
-  { intros r b d Hd S. change 0 with (ev d (C 0)). rewrite <- formula_sound. apply ask_form_sound; assumption. }
-  Ltac one Go Next H := refine (Go _ _ _ _ H _ (Next _ _ _ _ H)); intros d Hd S n scratch Hn Hm.
-  Ltac done scratch := exists scratch; repeat split; try assumption.
-  destruct i as [w|k|j|k|j|j|j|b s| | | |k|r s jt jf|k| ].
-  1-5: one Go Next H; done scratch; cbn [run]; rewrite ?Hm; reflexivity.
-  Ltac write_scratch scratch j v Hn Hm := exists (set scratch j v); split; [|split; [exact Hn|reflexivity]];
-    let k := fresh in intro k; unfold set; destruct (Nat.eqb k j); auto.
-  1: one Go Next H; write_scratch scratch j (ev d a) Hn Hm.
-  1: one Go Next H; write_scratch scratch j (ev d x) Hn Hm.
-  - assert (forall o', move K o q (mkB o' a (operand s x)) x m = inl l ->
-      (forall d, wf d -> sat K d -> b = Div -> ev d (operand s x) <> 0) -> o' = b -> right (Place K o (Alu b s :: q) a x m)) as Op.
-    { intros o' E Z ->. one Go Next E. done scratch. cbn [run]. rewrite operand_val, mkB_sound by exact Hd.
-      destruct b; try reflexivity. specialize (Z d Hd S eq_refl).
-      destruct (N.eqb_spec (ev d (operand s x)) 0); [contradiction|reflexivity]. }
-    destruct b; try (apply (Op _ H); [discriminate|reflexivity]).
-    pose proof (Test0 Eq (operand s x)) as A. destruct (ask_form K _); [|apply (Op _ H); [|reflexivity]|exact (Split _ H)].
-    + refine (leaf_sound _ _ _ H F _). intros d Hd S [|n] scratch Hn Hm; cbn [rest length] in Hn; [lia|].
-      specialize (A d Hd S). cbn [is_ans rel_val] in A. cbn [rest acc idx run]. rewrite operand_val, A. reflexivity.
-    + intros d Hd S _. specialize (A d Hd S). cbn [is_ans rel_val] in A. apply N.eqb_neq, A.
-  - one Go Next H. done scratch. cbn [run]. rewrite mkB_sound by exact Hd. reflexivity.
-  - one Go Next H. done scratch.
-  - one Go Next H. done scratch.
-  - one Go Next H. done scratch. apply skipn_len, Hn.
-  - assert (forall d, wf d -> sat K d ->
-      is_ans (ask_form K (formula r a (operand s x))) (rel_val r (ev d a) (ev d (operand s x)))) as A.
-    { intros d Hd S. rewrite <- formula_sound. apply ask_form_sound; assumption. }
-    destruct (ask_form K _); [| |exact (Split _ H)]; one Go Next H; specialize (A d Hd S); cbn [is_ans] in A;
-      done scratch; try (apply skipn_len, Hn); cbn [run]; rewrite operand_val, A; reflexivity.
-  - refine (leaf_sound _ _ _ H F _). intros d Hd S [|n] scratch Hn Hm; cbn [rest length] in Hn; [lia|]. reflexivity.
-  - refine (leaf_sound _ _ _ H F _). intros d Hd S [|n] scratch Hn Hm; cbn [rest length] in Hn; [lia|]. reflexivity.
+  intros Er E F D R d Hd S n v s Hn Hx Hm. rewrite Er in *. cbn [length] in Hn. destruct n as [|n]; [lia|].
+  unfold move_with in E. destruct (max_size <? size a); [discriminate|]. injection E as <-. apply Forall_inv in F.
+  destruct (R d Hd S v s Hx Hm) as (v' & s' & X & M & ->).
+  rewrite Er in F. rewrite <- (D d Hd S). exact (F d Hd S n v' s' ltac:(cbn [tl rest]; apply skipn_len; lia) X M).
 Qed.
 
-Definition fine (s : search) : Prop := match s with Going l => Forall right l | Done => True | Stopped _ => False end.
-Lemma advance_sound s : fine (advance s) -> fine s.
+Lemma step_sound how p l : step how p = inl l -> Forall right l -> right p.
 Proof.
-  destruct s as [[|p l]| |]; cbn [advance fine]; auto.
-  destruct (step p) as [more|] eqn:E; cbn [fine]; [|contradiction]. intro F. apply Forall_app in F. destruct F as [F1 F2].
-  constructor; [exact (step_sound p more E F1)|exact F2].
+  destruct p as [K o [|i q] ns a x m h]; [discriminate|]. cbn [step]. intros H F.
+  set (p := Place K o (i :: q) ns a x m h) in *.
+  assert (forall t, inl (split how p t) = @inl _ stop l -> right p) as Split.
+  { intros t E. injection E as <-. exact (split_sound _ _ _ F). }
+  (* Instructions that only set registers. *)
+  Ltac simple p H F := refine (move_sound p _ _ _ _ _ _ _ _ eq_refl H F (fun _ _ _ => eq_refl) _); intros d Hd S v s Hx Hm;
+    exists v, s; split; [exact Hx|split; [exact Hm|]].
+  destruct i as [w|k|j|k|j|j|j|b s'| | | |k|r s' jt jf|k| ].
+  - simple p H F. reflexivity.
+  - simple p H F. reflexivity.
+  - destruct (scratch m j) as [e|] eqn:E; [|discriminate]. simple p H F. intro n. cbn [run].
+    pose proof (Hm j) as J. cbn [mem p] in J. rewrite E in J. cbn [is_value] in J. rewrite J. reflexivity.
+  - refine (move_sound p _ _ _ _ _ _ _ _ eq_refl H F (fun _ _ _ => eq_refl) _). intros d Hd S v s Hx Hm.
+    exists k, s. split; [reflexivity|split; [exact Hm|reflexivity]].
+  - destruct (scratch m j) as [e|] eqn:E; [|discriminate].
+    refine (move_sound p _ _ _ _ _ _ _ _ eq_refl H F (fun _ _ _ => eq_refl) _). intros d Hd S v s Hx Hm. exists (s j), s.
+    pose proof (Hm j) as J. cbn [mem p] in J. rewrite E in J.
+    split; [exact J|split; [exact Hm|reflexivity]].
+  - refine (move_sound p _ _ _ _ _ _ _ _ eq_refl H F (fun _ _ _ => eq_refl) _). intros d Hd S v s Hx Hm.
+    exists v, (set s j (ev d a)). split; [exact Hx|split; [apply is_mem_set; [exact Hm|reflexivity]|reflexivity]].
+  - destruct x as [e|]; [|discriminate]. refine (move_sound p _ _ _ _ _ _ _ _ eq_refl H F (fun _ _ _ => eq_refl) _). intros d Hd S v s Hx Hm.
+    exists v, (set s j v). split; [exact Hx|split; [apply is_mem_set; [exact Hm|exact Hx]|reflexivity]].
+  - destruct (operand s' x) as [e|] eqn:O; [|discriminate]. cbn [given] in H.
+    assert (forall o', move p 0 (mkB o' a e) x m = inl l ->
+      (forall d, wf d -> sat K d -> b = Div -> ev d e <> 0) -> o' = b -> right p) as Op.
+    { intros o' E Z ->. simple p E F. intro n. cbn [run acc p]. rewrite (operand_sound d s' x v e Hx O), mkB_sound by exact Hd.
+      destruct b; try reflexivity. specialize (Z d Hd S eq_refl). destruct (N.eqb_spec (ev d e) 0); [contradiction|reflexivity]. }
+    assert (forall d, wf d -> sat K d -> is_ans (ask_form K (formula Eq e (C 0))) (ev d e =? 0)) as A.
+    { intros d Hd S. change (ev d e =? 0) with (rel_val Eq (ev d e) (ev d (C 0))). rewrite <- formula_sound.
+      apply ask_form_sound; assumption. }
+    destruct b; try (apply (Op _ H); [discriminate|reflexivity]).
+    destruct (ask_form K _); [|apply (Op _ H); [|reflexivity]|exact (Split _ H)].
+    + refine (leaf_sound how _ _ _ H F _). intros d Hd S [|n] v s Hn Hx Hm; cbn [rest p length] in Hn; [lia|].
+      specialize (A d Hd S). cbn [is_ans] in A. cbn [rest acc p run]. rewrite (operand_sound d s' x v e Hx O), A. reflexivity.
+    + intros d Hd S _. specialize (A d Hd S). cbn [is_ans] in A. apply N.eqb_neq, A.
+  - simple p H F. intro n. cbn [run acc p]. rewrite mkB_sound by exact Hd. reflexivity.
+  - refine (move_sound p _ _ _ _ _ _ _ _ eq_refl H F (fun _ _ _ => eq_refl) _). intros d Hd S v s Hx Hm. exists (ev d a), s. split; [reflexivity|split; [exact Hm|reflexivity]].
+  - destruct x as [e|]; [|discriminate]. simple p H F. intro n. cbn [run]. cbn [idx p is_value] in Hx. rewrite Hx. reflexivity.
+  - simple p H F. reflexivity.
+  - destruct (operand s' x) as [e|] eqn:O; [|discriminate]. cbn [given] in H.
+    assert (forall d, wf d -> sat K d -> is_ans (ask_form K (formula r a e)) (rel_val r (ev d a) (ev d e))) as A.
+    { intros d Hd S. rewrite <- formula_sound. apply ask_form_sound; assumption. }
+    destruct (ask_form K _); [| |exact (Split _ H)]; (refine (move_sound p _ _ _ _ _ _ _ _ eq_refl H F _ _);
+      [intros d Hd S; apply after_jump_sound; [exact Hd|rewrite formula_sound; exact (A d Hd S)]|];
+      intros d Hd S v s Hx Hm; exists v, s; split; [exact Hx|split; [exact Hm|]]; intro n; specialize (A d Hd S);
+      cbn [is_ans] in A; cbn [run acc p]; rewrite (operand_sound d s' x v e Hx O), A; reflexivity).
+  - refine (leaf_sound how _ _ _ H F _). intros d Hd S [|n] v s Hn Hx Hm; cbn [rest p length] in Hn; [lia|]. reflexivity.
+  - refine (leaf_sound how _ _ _ H F _). intros d Hd S [|n] v s Hn Hx Hm; cbn [rest p length] in Hn; [lia|]. reflexivity.
 Qed.
-Lemma advance_by_sound n : forall s, fine (advance_by n s) -> fine s.
+
+Definition fine (s : search) : Prop :=
+  match s with Going l after _ => Forall right l /\ all_right after | Done => True | Stopped _ => False end.
+Lemma merge_sound how l : forall after, all_right (merge how l after) -> Forall right l /\ all_right after.
 Proof.
-  induction n as [|n IH]; intros s F; cbn [advance_by] in F; [exact (advance_sound s F)|].
-  apply IH. destruct (advance_by n s); auto.
+  unfold merge. induction l as [|p l IH]; intros after F; [split; [constructor|exact F]|]. cbn [fold_left] in F.
+  destruct (IH _ F) as [L A]. destruct (postpone_sound _ _ _ A) as [R A'].
+  split; [constructor; [exact (forget_right _ _ R)|exact L]|exact A'].
+Qed.
+Lemma advance_sound how s : fine (advance how s) -> fine s.
+Proof.
+  destruct s as [l after n| |]; cbn [advance fine]; auto. destruct (n =? 0); [contradiction|]. destruct l as [|p l].
+  - destruct after as [|[m l] after]; cbn [fine].
+    + intros _. split; constructor.
+    + intros [L A]. split; [constructor|constructor; assumption].
+  - destruct (step how p) as [more|] eqn:E; cbn [fine]; [|contradiction].
+    destruct (if meets p then how else None) as [w|]; cbn [fine]; intros [L A].
+    + destruct (merge_sound _ _ _ A) as [M A']. split; [constructor; [exact (step_sound how p more E M)|exact L]|exact A'].
+    + apply Forall_app in L. destruct L as [M L]. split; [constructor; [exact (step_sound how p more E M)|exact L]|exact A].
+Qed.
+Lemma advance_by_sound how n : forall s, fine (advance_by how n s) -> fine s.
+Proof.
+  induction n as [|n IH]; intros s F; cbn [advance_by] in F; [exact (advance_sound how s F)|].
+  apply IH. destruct (advance_by how n s); auto.
 Qed.
 
 (** * The answer *)
 
-Definition begin (variables : nat) (pol : policy) (p : list insn) : search :=
-  Going [Place (nothing (16 + 2 * variables)) (prepare pol) p (C 0) (C 0) (fun _ => C 0)].
+Definition begin (variables : nat) (pol : policy) (p : list insn) : place :=
+  Place (nothing (16 + 2 * variables)) (prepare pol) p (notes_of p) (C 0) (Some (C 0)) [] None.
+(** What the search finds in this many steps. *)
+Definition find_out (how : option way) (steps : N) (p : place) : search := advance_by how 24 (Going [p] [] steps).
 
-Theorem check_sound budget variables (p : list insn) (pol : policy) :
-  advance_by budget (begin variables pol p) = Done ->
+Theorem check_sound how steps variables (p : list insn) (pol : policy) :
+  find_out how steps (begin variables pol p) = Done ->
   forall d, wf d -> run (length p) p 0 0 (fun _ => 0) d = Some (verdict d pol).
 Proof.
   intros H d Hd.
-  assert (fine (begin variables pol p)) as F by (apply (advance_by_sound budget); rewrite H; exact I).
+  assert (fine (Going [begin variables pol p] [] steps)) as [F _] by (apply (advance_by_sound how 24); unfold find_out in H; rewrite H; exact I).
   rewrite <- (prepare_sound d pol Hd).
-  apply Forall_inv in F. exact (F d Hd (nothing_sound _ d Hd) (length p) (fun _ => 0) (le_n _) (fun _ => eq_refl)).
+  apply Forall_inv in F. exact (F d Hd (nothing_sound _ d Hd) (length p) 0 (fun _ => 0) (le_n _) eq_refl (fun _ => I)).
 Qed.

@@ -1,6 +1,6 @@
 (** The theorems, about the bytes of a policy text and of a program. *)
 From Coq Require Import NArith List Bool Lia.
-From Callgate Require Import Spec Text Know View Decide Ask Check.
+From Callgate Require Import Spec Text Know View Decide Ask Merge Check.
 Import ListNotations.
 Open Scope N_scope.
 
@@ -52,8 +52,20 @@ Definition calls (o : order) (K : know) : list (list N * list N) :=
 
 (** * The checker *)
 
-(** The search has at most 2^19 steps. *)
-Definition budget : nat := 19.
+(** Ways to search, one after the other, with their steps. Few programs need more than the first. *)
+Definition ways : list (option way * N) :=
+  [(None, 16384); (Some Follow, 16384); (Some Decide, 16384); (Some Keep, 8192); (None, 262144)].
+Fixpoint search_all (ways : list (option way * N)) (start : place) (refusal : know -> answer) (why : reason) : answer :=
+  match ways with
+  | [] => Undecided why
+  | (how, steps) :: ways =>
+    match find_out how steps start with
+    | Done => Accepted
+    | Stopped (Differs K) => match refusal K with Undecided why => search_all ways start refusal why | a => a end
+    | Stopped TooComplex => search_all ways start refusal (match how with None => Complexity | _ => why end)
+    | _ => search_all ways start refusal (match how with None => Budget | _ => why end)
+    end
+  end.
 Definition check_bytes (text program : list N) : answer :=
   match parse text with
   | inr line => WrongText line
@@ -61,13 +73,8 @@ Definition check_bytes (text program : list N) : answer :=
     match load (byte_order p) program with
     | None => WrongProgram
     | Some l =>
-      match advance_by budget (begin (length (variables p)) (meaning p) l) with
-      | Done => Accepted
-      | Stopped (Differs K) =>
-        first_answer (map (distinguishes (byte_order p) (meaning p) program) (calls (byte_order p) K))
-      | Stopped TooComplex => Undecided Complexity
-      | Going _ => Undecided Budget
-      end
+      search_all ways (begin (length (variables p)) (meaning p) l)
+        (fun K => first_answer (map (distinguishes (byte_order p) (meaning p) program) (calls (byte_order p) K))) Budget
     end
   end.
 
@@ -138,6 +145,15 @@ Proof.
   - intro E. rewrite E, N.eqb_refl, andb_false_r in F. discriminate.
 Qed.
 
+Lemma search_all_sound ways start refusal why a : search_all ways start refusal why = a ->
+  (a = Accepted /\ exists how steps, find_out how steps start = Done) \/ (exists why, a = Undecided why) \/
+  exists K, refusal K = a.
+Proof.
+  revert why. induction ways as [|[how steps] ways IH]; intros why; cbn [search_all]; [intros <-; eauto|].
+  destruct (find_out how steps start) as [| |[K| |]] eqn:D; try apply IH; [intros <-; eauto|].
+  destruct (refusal K) eqn:R; try apply IH; intros <-; eauto.
+Qed.
+
 (** An accepted program returns what the policy says, for every call and all values of the variables. *)
 Theorem accepted text program : check_bytes text program = Accepted ->
   exists p, parse text = inl p /\
@@ -145,12 +161,12 @@ Theorem accepted text program : check_bytes text program = Accepted ->
   kernel_run (byte_order p) program bytes = Some (verdict (input (byte_order p) bytes vars) (meaning p)).
 Proof.
   unfold check_bytes. destruct (parse text) as [p|]; [|discriminate].
-  destruct (load (byte_order p) program) as [l|] eqn:L; [|discriminate].
-  destruct (advance_by _ _) as [| |[K|]] eqn:A; try discriminate;
-    [|intro E; destruct (first_answer_sound _ _ _ _ _ E) as [?|(? & ? & ? & ? & ? & _)]; discriminate].
-  intros _. exists p. split; [reflexivity|]. intros bytes vars B _. unfold kernel_run. rewrite L.
+  destruct (load (byte_order p) program) as [l|] eqn:L; [|discriminate]. intro E.
+  destruct (search_all_sound _ _ _ _ _ E) as [(_ & how & steps & A)|[[why X]|[K X]]]; [clear E|discriminate|
+    destruct (first_answer_sound _ _ _ _ _ X) as [?|(? & ? & ? & ? & ? & _)]; discriminate].
+  exists p. split; [reflexivity|]. intros bytes vars B _. unfold kernel_run. rewrite L.
   rewrite (run_same _ _ _ _ _ _ (input (byte_order p) bytes vars)).
-  - apply (check_sound _ _ _ _ A). apply input_wf, B.
+  - apply (check_sound _ _ _ _ _ A). apply input_wf, B.
   - unfold load in L. destruct (decode_all _ _) as [q|] eqn:D; [|discriminate].
     destruct (_ && _); [|discriminate]. injection L as <-. exact (decode_all_loads _ _ _ D).
   - intros i H. unfold input. apply PeanoNat.Nat.ltb_lt in H. rewrite H. reflexivity.
@@ -163,8 +179,8 @@ Theorem refused text program o bytes vars returned demanded :
   kernel_run o program bytes = returned /\ verdict (input o bytes vars) (meaning p) = demanded /\ returned <> Some demanded.
 Proof.
   unfold check_bytes. destruct (parse text) as [p|]; [|discriminate].
-  destruct (load (byte_order p) program) as [l|]; [|discriminate].
-  destruct (advance_by _ _) as [| |[K|]]; try discriminate. intro E. exists p.
-  destruct (first_answer_sound _ _ _ _ _ E) as [X|(? & ? & ? & ? & X & H)]; [discriminate|].
+  destruct (load (byte_order p) program) as [l|]; [|discriminate]. intro E. exists p.
+  destruct (search_all_sound _ _ _ _ _ E) as [[X _]|[[why X]|[K Q]]]; [discriminate|discriminate|].
+  destruct (first_answer_sound _ _ _ _ _ Q) as [X|(? & ? & ? & ? & X & H)]; [discriminate|].
   injection X as -> -> -> -> ->. split; [reflexivity|]. split; [reflexivity|exact H].
 Qed.

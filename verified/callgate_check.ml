@@ -68,6 +68,6 @@ let () =
     exit 1
   | WrongText line -> fail (Printf.sprintf "%s:%Ld: not a line of a policy text of version 1 here (docs/reference/languages/policy-text.md)" policy (int64 line))
   | WrongProgram -> fail (program ^ ": the kernel does not accept this as a seccomp filter")
-  | Undecided Budget -> fail "not decided: more than 2^19 steps"
+  | Undecided Budget -> fail "not decided: too many steps"
   | Undecided Complexity -> fail "not decided: the program computes a value of more than 200 parts"
   | Undecided NoCall -> fail "not decided: the returned values seem to differ, but no call was found that shows it"

@@ -136,5 +136,21 @@ let () =
   List.iter (fun (name, (text, insns)) -> check name "accepted" text insns)
     ["a chain of numbers", chain 0 (Printf.sprintf "nr %d\n");
      "a chain of values", chain low (Printf.sprintf "nr 0 - 0xffffffff\narg0.low == %d\n")];
+  (* Rules about bits of two arguments, tested one after the other: 3^n paths. *)
+  let masks n wrong =
+    let mask i = (1 lsl (i mod 8)) lor (1 lsl ((3 * i + 1) mod 8)) lor (1 lsl (8 + i mod 3)) in
+    let rules = List.init n (fun i -> (mask i, mask (5 * i + 2))) in
+    let text = String.concat "" (List.map (fun (m, k) ->
+      Printf.sprintf "rule 1\nnr 0 - 0xffffffff\narg0.low & %d == %d\narg1.low & %d == %d\n" m m k k) rules) in
+    let insns = List.concat (List.mapi (fun i (m, k) ->
+      let k = if Some i = wrong then k lor 0x1000 else k in
+      [ld low; and_ m; jeq m 0 4; ld low1; and_ k; jeq k 0 1; ret 1]) rules) in
+    "callgate-policy 1\nbyte-order little\nfilter 0\narch 3 2\n" ^ text,
+    [ld 4; jeq 3 1 0; ret 0] @ insns @ [ret 2] in
+  List.iter (fun (name, expected, (text, insns)) -> check name expected text insns)
+    ["24 rules about bits of two arguments", "accepted", masks 24 None;
+     "200 rules about bits of two arguments", "accepted", masks 200 None;
+     "the first of 24 rules is wrong", "refused", masks 24 (Some 0);
+     "the last of 24 rules is wrong", "refused", masks 24 (Some 23)];
   Printf.printf "%d tests, %d failures\n" !count !failures;
   exit (if !failures = 0 then 0 else 1)

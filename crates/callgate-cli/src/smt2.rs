@@ -7,7 +7,7 @@ use clap::ValueHint;
 
 use crate::output;
 use crate::report::{Failure, Result};
-use crate::source::{self, FilterContent};
+use crate::source::{FilterContent, SourceFilter, SourceStack};
 use crate::text::shell_word;
 
 /// The file for the script, if any.
@@ -44,10 +44,31 @@ impl Smt2Option {
 }
 
 /// Filters on top of each other as a side of a comparison.
-pub(crate) fn side<'a>(name: &'a str, filters: &'a [source::SourceFilter]) -> Side<'a> {
-    let filter = |filter: &'a source::SourceFilter| match &filter.content {
+pub(crate) fn side<'a>(name: &'a str, filters: &'a [SourceFilter]) -> Side<'a> {
+    Side { name, filters: filters.iter().map(|filter| translated(&filter.content)).collect() }
+}
+
+fn translated(content: &FilterContent) -> Filter<'_> {
+    match content {
         FilterContent::Policy(policy) => Filter::Policy(policy),
         FilterContent::Program(program, _) => Filter::Program(program),
-    };
-    Side { name, filters: filters.iter().map(filter).collect() }
+    }
+}
+
+/// What a source states: its filters before they are merged into one program, of which policy texts are made as well.
+pub(crate) struct Stated {
+    name: String,
+    filters: Vec<FilterContent>,
+}
+
+impl Stated {
+    pub(crate) fn of(stack: &SourceStack) -> Stated {
+        let filters = stack.filters.iter().map(|filter| filter.content.clone());
+        Stated { name: stack.name.clone(), filters: filters.collect() }
+    }
+
+    /// The side of a comparison.
+    pub(crate) fn side(&self) -> Side<'_> {
+        Side { name: &self.name, filters: self.filters.iter().map(translated).collect() }
+    }
 }

@@ -40,15 +40,10 @@ impl VerifiedOptions {
 
     /// Has the program checked, and writes the theorem, as far as that is requested.
     pub(crate) fn check(&self, text: &str, program: &Program, endian: Endian) -> Result<()> {
-        let program = program.to_bytes(endian);
         if self.verify {
-            let answer = ask(text, &program)?;
-            if !answer.accepts {
-                let message = format!("{CHECKER} does not accept the program: {}", answer.said);
-                return Err(Failure::new(message).help(DEFECT));
-            }
-            answer.note();
+            verify(text, program, endian)?;
         }
+        let program = program.to_bytes(endian);
         match &self.theorem {
             Some(file) if file.as_os_str() == "-" => {
                 Err(Failure::new("--coq cannot write to standard output, which has the result")
@@ -58,6 +53,17 @@ impl VerifiedOptions {
             None => Ok(()),
         }
     }
+}
+
+/// Has the checker decide about a program; an error unless it accepts it.
+pub(crate) fn verify(text: &str, program: &Program, endian: Endian) -> Result<()> {
+    let answer = ask(text, &program.to_bytes(endian))?;
+    if !answer.accepts {
+        let message = format!("{CHECKER} does not accept the program: {}", answer.said);
+        return Err(Failure::new(message).help(DEFECT));
+    }
+    answer.note();
+    Ok(())
 }
 
 /// What to do if the checker contradicts the proof.

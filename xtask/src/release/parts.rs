@@ -17,8 +17,8 @@ pub(super) const PARTS: &[Part] = &[
     },
     Part {
         name: "command",
-        summary: "the command: static binaries with man pages and completions, Debian packages",
-        needs: &["dpkg-deb", "qemu-x86_64", "qemu-aarch64"],
+        summary: "the command and callgate-check: static binaries with man pages and completions, Debian packages",
+        needs: &["coqc", "dpkg-deb", "ocamlfind", "qemu-x86_64", "qemu-aarch64"],
         checks_need: &["chroot", "lintian", "mmdebstrap", "unshare"],
         build: command::build,
         check: command::check,

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use callgate::Arch;
+use callgate::{Arch, Endian};
 use callgate_smt::{self as smt, Side};
 use clap::ValueHint;
 
@@ -12,7 +12,7 @@ use crate::generating::GeneratingOptions;
 use crate::options::ArchParser;
 use crate::policy_text::{self, PolicyOption};
 use crate::report::{self, Failure, Result};
-use crate::smt2::{Smt2Option, side};
+use crate::smt2::{Smt2Option, Stated};
 use crate::source::{BUILT_IN, Compile, SourceFilter};
 use crate::stopwatch::Stopwatch;
 use crate::verified::VerifiedOptions;
@@ -68,6 +68,20 @@ pub(crate) struct CompileArgs {
     generating: GeneratingOptions,
 }
 
+impl CompileArgs {
+    /// Writes the script that compares what the source states with the program, if it is requested.
+    fn write_script(
+        &self,
+        endian: Endian,
+        stated: Option<&Stated>,
+        program: smt::Filter<'_>,
+    ) -> Result<()> {
+        let Some(stated) = stated else { return Ok(()) };
+        let program = Side { name: "the compiled program", filters: vec![program] };
+        self.smt2.write(endian, &stated.side(), &program)
+    }
+}
+
 pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
     if !args.target.is_empty() {
         if args.policy.is_given() || args.verified.is_given() {
@@ -81,26 +95,24 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
         }
         return targets::run(&args.source, &args.generating, &args.target);
     }
-    let mut policy = None;
+    let (mut policy, mut stated) = (None, None);
     let filter = args.generating.read_observed(&args.source, |stack| {
+        if args.smt2.is_given() {
+            stated = Some(Stated::of(stack));
+        }
         if args.policy.is_given() || args.verified.is_given() {
             policy = Some(policy_text::text_of(stack, &args.generating.reading.conditions())?);
         }
         Ok(())
     })?;
     if filter.has_variables() {
-        return run_with_variables(&filter, policy.as_deref(), args);
+        return run_with_variables(&filter, policy.as_deref(), stated.as_ref(), args);
     }
     let mut stopwatch = Stopwatch::start();
     let has_figures = args.generating.emitting.has_figures();
     let compiled =
         filter.compile_timed(&args.generating.compiling(), has_figures, &mut stopwatch)?;
-    let source = side(&filter.name, std::slice::from_ref(&filter));
-    let program = Side {
-        name: "the compiled program",
-        filters: vec![smt::Filter::Program(&compiled.program)],
-    };
-    args.smt2.write(filter.endian(), &source, &program)?;
+    args.write_script(filter.endian(), stated.as_ref(), smt::Filter::Program(&compiled.program))?;
     if let Some(text) = &policy {
         args.verified.check(text, &compiled.program, filter.endian())?;
         args.policy.write(text)?;
@@ -122,6 +134,7 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
 fn run_with_variables(
     filter: &SourceFilter,
     policy: Option<&str>,
+    stated: Option<&Stated>,
     args: &CompileArgs,
 ) -> Result<u8> {
     if args.verified.is_given() {
@@ -130,12 +143,9 @@ fn run_with_variables(
     }
     let mut stopwatch = Stopwatch::start();
     let compiled = filter.compile_template(&args.generating.compiling(), &mut stopwatch)?;
-    let source = side(&filter.name, std::slice::from_ref(filter));
     let template = &compiled.template;
     report::warn_all(&filter.name, compiled.cache_warning().as_slice());
-    let program = smt::Filter::Template(template);
-    let program = Side { name: "the compiled program", filters: vec![program] };
-    args.smt2.write(filter.endian(), &source, &program)?;
+    args.write_script(filter.endian(), stated, smt::Filter::Template(template))?;
     if let Some(text) = policy {
         args.policy.write(text)?;
     }

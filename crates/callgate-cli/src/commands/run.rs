@@ -13,7 +13,7 @@ use clap::ValueHint;
 use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Compile, KernelProgram, Source, SourceFilter};
-use crate::{hints, signals};
+use crate::{hints, policy_text, signals, verified};
 
 /// Run a command under a filter
 #[derive(Debug, clap::Args)]
@@ -27,6 +27,7 @@ Examples:
   callgate run -- sh -c 'echo this runs; unshare -U true'
   callgate run profile.json --caps none -- make -j8
   callgate run -s filter.bpf ls -l
+  callgate run profile.json --verify -- make -j8
 
 Exit status: that of the command; 127 if it is not found, 126 if it cannot be
 executed, 2 for an error in the filter or on the command line, in which case
@@ -35,6 +36,11 @@ pub(crate) struct RunArgs {
     /// The filter, a SOURCE (see `callgate --help`); before `--` it needs no -s
     #[arg(short, long, default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
+
+    /// Also give the program with its policy text to callgate-check, the checker that is proved in Coq; install
+    /// nothing unless it accepts
+    #[arg(long)]
+    verify: bool,
 
     #[command(flatten)]
     reading: SourceOptions,
@@ -48,8 +54,17 @@ pub(crate) struct RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
-    let filter = Source::parse(&args.source)?.read_to_compile(&args.reading)?;
+    let mut policy = None;
+    let filter = Source::parse(&args.source)?.read_to_compile_observed(&args.reading, |stack| {
+        if args.verify {
+            policy = Some(policy_text::text_of(stack, &args.reading.conditions())?);
+        }
+        Ok(())
+    })?;
     let program = filter.kernel_program(&args.compiling)?;
+    if let Some(text) = &policy {
+        verified::verify(text, &program, filter.endian())?;
+    }
     let command = Command::find(&args.command)
         .map_err(|error| {
             let failure = Failure::new(error.to_string()).status(error.exit_status());

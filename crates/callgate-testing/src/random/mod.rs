@@ -16,5 +16,5 @@ pub use callgate_bpf::random::Rng;
 pub use cases::{cases, is_thorough, samples};
 pub use named::named_policies;
 pub use near_constants::Constants;
-pub use policies::{policies, policies_of_one_argument, verdicts, x86_64};
+pub use policies::{policies, policies_of_masks, policies_of_one_argument, verdicts, x86_64};
 pub use small_policy::small_policy;

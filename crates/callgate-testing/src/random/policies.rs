@@ -178,6 +178,26 @@ pub fn policies_of_one_argument() -> impl Strategy<Value = Policy> {
     prop::collection::vec(rule, 1..12).prop_map(|rules| x86_64(rules, Verdict::errno(22)))
 }
 
+/// Policies of many rules about several arguments of one syscall, which test whether some bits are set or clear. A program that
+/// tests rule after rule has a path for each combination of results.
+pub fn policies_of_masks() -> impl Strategy<Value = Policy> {
+    let shape = (4usize..=40, 1usize..=3, select(vec![4u32, 8, 16, 32, 64]), 1u8..=4);
+    shape.prop_flat_map(|(rules, bits, width, arguments)| {
+        let mask = prop::collection::vec(0..width, 1..=bits);
+        let mask = mask.prop_map(|bits| bits.iter().fold(0u64, |mask, bit| mask | 1 << bit));
+        let test = (mask, 0u8..8).prop_map(|(mask, kind)| (mask, if kind == 0 { 0 } else { mask }));
+        let tests = prop::collection::vec(test, usize::from(arguments));
+        let rule = (tests, 0u8..8).prop_map(|(tests, kind)| Rule {
+            syscalls: SyscallSet::one(9),
+            when: Condition::all((2..).zip(tests).map(|(argument, (mask, value))| {
+                Condition::test(Test::masked_eq(Field::arg(argument).unwrap(), mask, value))
+            })),
+            verdict: if kind == 0 { Verdict::LOG } else { Verdict::ALLOW },
+        });
+        prop::collection::vec(rule, rules).prop_map(|rules| x86_64(rules, Verdict::errno(1)))
+    })
+}
+
 /// A policy for x86_64 only; it kills the process on other architectures.
 pub fn x86_64(rules: Vec<Rule>, default: Verdict) -> Policy {
     let section = Section::new(Arch::X86_64, rules, default);

@@ -56,6 +56,7 @@ pub struct SourceFilter {
 }
 
 /// What a filter is.
+#[derive(Clone)]
 pub enum Content {
     /// A policy.
     Policy(Box<Policy>),

@@ -74,7 +74,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("callgate-fuzz", &["callgate-fuzz-targets"]),
     ("callgate-tasks", &[]),
-    ("callgate-checks", &["callgate", "callgate-seccomp", "callgate-tasks", "callgate-testing"]),
+    (
+        "callgate-checks",
+        &["callgate", "callgate-linux", "callgate-seccomp", "callgate-tasks", "callgate-testing"],
+    ),
     ("xtask", &["callgate-tasks"]),
 ];
 

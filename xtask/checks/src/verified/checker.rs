@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use callgate_core::{Endian, Insn};
 use callgate_tasks::Result;
@@ -17,12 +17,25 @@ pub(super) enum Answer {
     Undecided,
 }
 
+/// The answer that took longest.
+#[derive(Default)]
+pub(super) struct Slowest {
+    /// The processor time.
+    pub(super) time: Duration,
+    pub(super) text: String,
+    pub(super) listing: String,
+}
+
+/// Instructions, one a line.
+pub(super) fn listing(insns: &[Insn]) -> String {
+    insns.iter().map(|insn| format!("{insn}\n")).collect()
+}
+
 /// The checker, and the directory of its files.
 pub(super) struct Checker {
     program: PathBuf,
     directory: PathBuf,
-    /// The longest time of one call.
-    pub(super) slowest: Duration,
+    pub(super) slowest: Slowest,
     /// The time of all calls.
     pub(super) total: Duration,
     pub(super) calls: u32,
@@ -34,8 +47,8 @@ impl Checker {
             std::env::temp_dir().join(format!("callgate-verified-{}", std::process::id()));
         std::fs::create_dir_all(&directory)
             .map_err(|error| format!("{}: {error}", directory.display()))?;
-        let zero = Duration::ZERO;
-        Ok(Checker { program: program.to_owned(), directory, slowest: zero, total: zero, calls: 0 })
+        let (program, slowest) = (program.to_owned(), Slowest::default());
+        Ok(Checker { program, directory, slowest, total: Duration::ZERO, calls: 0 })
     }
 
     /// The answer about instructions, and what was printed.
@@ -48,11 +61,13 @@ impl Checker {
         let [policy, program] = ["policy", "program"].map(|name| self.directory.join(name));
         write(&policy, text.as_bytes())?;
         write(&program, &bytes(insns, endian))?;
-        let start = Instant::now();
+        let before = time_of_children();
         let output = Command::new(&self.program).arg(&policy).arg(&program).output();
         let output = output.map_err(|error| format!("{}: {error}", self.program.display()))?;
-        let time = start.elapsed();
-        self.slowest = self.slowest.max(time);
+        let time = time_of_children().saturating_sub(before);
+        if time > self.slowest.time {
+            self.slowest = Slowest { time, text: text.to_owned(), listing: listing(insns) };
+        }
         self.total += time;
         self.calls += 1;
         let printed =
@@ -71,6 +86,19 @@ impl Drop for Checker {
         // What is left is in the directory for temporary files.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
+}
+
+/// The processor time of all processes that this one has started and that have ended: other processes of the machine do not
+/// change it.
+fn time_of_children() -> Duration {
+    // SAFETY: all fields are numbers, for which zero is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure is that of this call, which only writes to it.
+    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
+    let time = |part: libc::timeval| {
+        Duration::new(part.tv_sec.unsigned_abs(), part.tv_usec.unsigned_abs() as u32 * 1000)
+    };
+    time(usage.ru_utime) + time(usage.ru_stime)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {

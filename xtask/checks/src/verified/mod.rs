@@ -1,6 +1,7 @@
 //! `cargo xtask verified`: the checker that is proved in Coq decides about programs of many policies.
 
 mod checker;
+mod kernel;
 mod run;
 mod spec;
 

@@ -1,6 +1,7 @@
 //! Compiles policies with every plan, changes the programs, and compares the answers with those of the proof by diagrams.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use callgate::compile::{Options, compile};
 use callgate_core::diagram::Budget;
@@ -8,27 +9,34 @@ use callgate_core::policy::Policy;
 use callgate_core::{Endian, Meaning, Program};
 use callgate_formats::policy_text;
 use callgate_tasks::{Result, workspace};
-use callgate_testing::random::Rng;
+use callgate_testing::random::{Rng, policies_of_masks, samples};
 
-use super::checker::{Answer, Checker};
+use super::checker::{Answer, Checker, Slowest, listing};
+use super::kernel;
 use super::spec::compare;
 use crate::proofs::{built_in, changed, plans, random};
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask verified [--policies N] [--mutants N] [--spec N] [--seed N] [--checker FILE]
+usage: cargo xtask verified [--policies N] [--masks N] [--mutants N] [--spec N] [--kernel N]
+                            [--seed N] [--checker FILE]
 
 Compiles the built-in profiles and random policies with every aim and cost model, and
 gives each program with the policy text to the checker that is proved in Coq
 (`verified/check` builds it). It must accept all of them, and all changed programs that
 are proved by diagrams to compute the same; it must refuse those that do not, with a
-call. Fails if it accepts one of these, or does not decide about more than 1 of 1,000.
+call. Fails if it accepts one of these, does not decide about more than 1 of 1,000, or
+needs more than 5 seconds of processor time for an answer.
 Before that, compares the specification with the reference interpreter, the acceptance
 rules and the meaning of policies in callgate-core.
 
   --policies N    the number of random policies of each kind (default 150)
+  --masks N       random policies of up to 40 rules about bits of up to 4 arguments (default 4)
   --mutants N     changed programs of each program (default 1)
   --spec N        random programs, and as many policies, for the specification (default
                   1000)
+  --kernel N      random programs with which the specification is compared with the running
+                  kernel: which of them, and of twice as many changed ones, it accepts, and
+                  what they return for 4 calls each (default 0)
   --seed N        the seed, 0 to 255 (default 1)
   --checker FILE  the checker (default verified/build/callgate-check)
 ";
@@ -36,10 +44,15 @@ rules and the meaning of policies in callgate-core.
 /// The checker must decide all programs but one in this many.
 const ONE_UNDECIDED: usize = 1000;
 
+/// The longest time of an answer, in processor time.
+const MAX_TIME: Duration = Duration::from_secs(5);
+
 struct Arguments {
     policies: usize,
+    masks: usize,
     mutants: usize,
     spec: usize,
+    kernel: usize,
     seed: u8,
     checker: PathBuf,
 }
@@ -61,14 +74,25 @@ struct Count {
 }
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let Arguments { policies, mutants, spec, seed, checker } = parse(arguments)?;
-    let (calls, refused) = compare(&checker.with_file_name("spec-run"), spec, seed)?;
+    if arguments == [kernel::ACCEPTS] {
+        return kernel::answer();
+    }
+    let Arguments { policies, masks, mutants, spec, kernel, seed, checker } = parse(arguments)?;
+    let spec_run = checker.with_file_name("spec-run");
+    let (calls, refused) = compare(&spec_run, spec, seed)?;
     println!(
         "{calls:>7} calls with the same value in Spec.v, {refused} of them of programs that are not accepted"
     );
+    if kernel > 0 {
+        let kernel::Compared { calls, accepted, refused } =
+            kernel::compare(&spec_run, kernel, seed)?;
+        println!("{calls:>7} calls with the same value in Spec.v and the running kernel");
+        println!("{accepted:>7} programs that both accept, {refused} that both refuse");
+    }
     let mut checker = Checker::new(&checker)?;
     let built_in = built_in()?;
-    let random = random(seed, policies);
+    let mut random = random(seed, policies);
+    random.extend(samples(&policies_of_masks(), seed, masks));
     let mut rng = Rng::new(u64::from(seed));
     let mut count = Count::default();
     for policy in built_in.iter().chain(&random) {
@@ -85,9 +109,17 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     println!("{:>7} changed programs left out, which exceed the budget of diagrams", count.unknown);
     println!("{:>7} policies left out, which have no text", count.unwritable);
     let mean = checker.total / checker.calls.max(1);
-    println!("{:>7.1} ms for the mean program, {:.1} ms at most", ms(mean), ms(checker.slowest));
+    println!(
+        "{:>7.1} ms for the mean program, {:.1} ms at most",
+        ms(mean),
+        ms(checker.slowest.time)
+    );
     if count.accepted == 0 || (count.refused == 0 && mutants > 0) {
         return Err("nothing was compared".to_owned());
+    }
+    if checker.slowest.time > MAX_TIME {
+        let Slowest { time, text, listing } = &checker.slowest;
+        return Err(format!("an answer took {:.1} s: {text}\n{listing}", time.as_secs_f64()));
     }
     if count.undecided * ONE_UNDECIDED > count.accepted + count.equal + count.refused {
         return Err(format!("more than 1 of {ONE_UNDECIDED} programs were not decided"));
@@ -102,8 +134,10 @@ fn ms(time: std::time::Duration) -> f64 {
 fn parse(arguments: &[String]) -> Result<Arguments> {
     let mut read = Arguments {
         policies: 150,
+        masks: 4,
         mutants: 1,
         spec: 1000,
+        kernel: 0,
         seed: 1,
         checker: workspace().join("verified/build/callgate-check"),
     };
@@ -113,8 +147,10 @@ fn parse(arguments: &[String]) -> Result<Arguments> {
         let wrong = |_| format!("{word} takes a number, not {value:?}");
         match word.as_str() {
             "--policies" => read.policies = value.parse().map_err(wrong)?,
+            "--masks" => read.masks = value.parse().map_err(wrong)?,
             "--mutants" => read.mutants = value.parse().map_err(wrong)?,
             "--spec" => read.spec = value.parse().map_err(wrong)?,
+            "--kernel" => read.kernel = value.parse().map_err(wrong)?,
             "--seed" => read.seed = value.parse().map_err(wrong)?,
             "--checker" => read.checker = PathBuf::from(value),
             _ => return Err(format!("unknown option {word:?}; try --help")),
@@ -152,7 +188,7 @@ fn check(
                 return Err(format!("a proved program is refused: {printed}\n{text}"));
             }
             (Answer::Undecided, printed) => {
-                println!("not decided: {printed}{text}{}", listing(&program));
+                println!("not decided: {printed}{text}{}", listing(program.insns()));
                 count.undecided += 1;
             }
         }
@@ -171,7 +207,7 @@ fn check(
                 ((Answer::Accepted, _), true) => count.equal += 1,
                 ((Answer::Refused, _), false) => count.refused += 1,
                 ((Answer::Undecided, printed), _) => {
-                    println!("not decided: {printed}{text}{}", listing(&changed));
+                    println!("not decided: {printed}{text}{}", listing(changed.insns()));
                     count.undecided += 1;
                 }
                 ((answer, printed), _) => {
@@ -194,10 +230,4 @@ fn one(
     endian: Endian,
 ) -> Result<(Answer, String)> {
     checker.check(text, program.insns(), endian)
-}
-
-/// The program, an instruction a line.
-fn listing(program: &Program) -> String {
-    let lines = program.insns().iter().map(|insn| format!("{insn}\n"));
-    lines.collect()
 }

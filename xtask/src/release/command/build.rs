@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use callgate_tasks::Result;
 use callgate_tasks::files::{make, run, write};
@@ -36,6 +37,11 @@ callgate [amd64]: shared-library-lacks-prerequisites [usr/bin/callgate]
 callgate [arm64]: statically-linked-binary [usr/bin/callgate]
 ";
 
+const OVERRIDES_OF_CHECKER: &str = "\
+# The checker is the same program in the archive.
+callgate: statically-linked-binary [usr/bin/callgate-check]
+";
+
 /// The directory below the output, and the name of the archive without its extension.
 pub(super) fn names(context: &Context, machine: Machine) -> (PathBuf, String) {
     let name = format!("callgate-{}-{}-linux", context.version, machine.name);
@@ -57,7 +63,8 @@ pub(in crate::release) fn build(context: &Context) -> Result<Vec<Artefact>> {
             (archive, "static binary, man pages, completions"),
             (output.join(package), "the same as a Debian package"),
         ] {
-            let (path, what) = (context.relative(&path)?, what.to_owned());
+            let checker = if context.is_native(*machine) { ", callgate-check" } else { "" };
+            let (path, what) = (context.relative(&path)?, format!("{what}{checker}"));
             artefacts.push(Artefact { path, what, machine: Some(*machine) });
         }
     }
@@ -80,6 +87,29 @@ pub(in crate::release) fn program(context: &Context, machine: Machine) -> Result
     Ok(program)
 }
 
+/// The checker that is proved in Coq, and the name of its program.
+const CHECKER: &str = "callgate-check";
+
+/// Builds and tests the checker, and returns its path. OCaml compiles only for the machine that it runs on, so there is none for
+/// others.
+fn checker(context: &Context, machine: Machine) -> Result<Option<PathBuf>> {
+    if !context.is_native(machine) {
+        println!("{CHECKER}: not built for {}: OCaml compiles only for this machine", machine.name);
+        return Ok(None);
+    }
+    let verified = context.root.join("verified");
+    execute(&mut Command::new(verified.join("check")))?;
+    Ok(Some(verified.join("build").join(CHECKER)))
+}
+
+/// What the checker is linked with, for the notices.
+const OF_CHECKER: &str = "
+callgate-check contains the runtime and the standard library of OCaml (LGPL-2.1 with a linking exception), Copyright (c)
+Institut National de Recherche en Informatique et en Automatique, https://ocaml.org, and the GNU C library (LGPL-2.1),
+Copyright (c) Free Software Foundation, Inc., https://www.gnu.org/software/libc. verified/check in the sources of Callgate
+links it with other versions of both.
+";
+
 /// Writes what an archive contains.
 fn fill(context: &Context, machine: Machine, tree: &Path) -> Result<()> {
     let program = program(context, machine)?;
@@ -90,7 +120,13 @@ fn fill(context: &Context, machine: Machine, tree: &Path) -> Result<()> {
     for name in ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"] {
         copy(&context.root.join(name), &tree.join(name))?;
     }
-    let licenses = notices(context, "crates/callgate-cli", &machine.target(Libc::Musl))?;
+    let mut licenses = notices(context, "crates/callgate-cli", &machine.target(Libc::Musl))?;
+    if let Some(checker) = checker(context, machine)? {
+        copy(&checker, &tree.join(CHECKER))?;
+        let page = format!("{CHECKER}.1");
+        copy(&context.root.join("verified").join(&page), &tree.join("man").join(&page))?;
+        licenses += OF_CHECKER;
+    }
     write(&tree.join(THIRD_PARTY), licenses)?;
     run(context.program(machine, &program).args(["man", "--output"]).arg(tree.join("man")))?;
     for (shell, _) in SHELLS {
@@ -115,6 +151,11 @@ fn package(
         Ok(to)
     };
     place(tree.join("callgate"), "usr/bin/callgate")?;
+    let checker = tree.join(CHECKER);
+    let has_checker = checker.exists();
+    if has_checker {
+        place(checker, "usr/bin/callgate-check")?;
+    }
     for (shell, path) in SHELLS {
         place(tree.join(format!("completions/callgate.{shell}")), path)?;
     }
@@ -127,7 +168,8 @@ fn package(
     }
     let overrides = root.join("usr/share/lintian/overrides");
     make(&overrides)?;
-    write(&overrides.join("callgate"), OVERRIDES)?;
+    let of_checker = if has_checker { OVERRIDES_OF_CHECKER } else { "" };
+    write(&overrides.join("callgate"), format!("{OVERRIDES}{of_checker}"))?;
     let control = Control {
         package: "callgate",
         version: &context.version,

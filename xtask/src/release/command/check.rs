@@ -26,6 +26,7 @@ pub(in crate::release) fn check(context: &Context) -> Result<()> {
         if context.is_native(*machine) {
             repeat(&first, Command::new("sh").env("PATH", path_with(&unpacked)))?;
             is_installed(&program)?;
+            is_verified(&unpacked)?;
             check_package(context, &package, &first)?;
         } else {
             // An emulator installs no filters.
@@ -48,15 +49,28 @@ fn is_installed(program: &Path) -> Result<()> {
     expect("callgate run -- grep", &run(&mut grep)?, "Seccomp:\t2\n")
 }
 
+/// The command finds the checker beside it, and the checker accepts its program.
+fn is_verified(directory: &Path) -> Result<()> {
+    let mut compile = Command::new("sh");
+    let command = "callgate compile docker-default -o /dev/null --verify 2>&1";
+    let printed = run(compile.env("PATH", path_with(directory)).args(["-c", command]))?;
+    match printed.contains("callgate-check: accepted") {
+        true => Ok(()),
+        false => Err(format!("{command}: printed\n{printed}")),
+    }
+}
+
 /// Installs the package in a root directory of Debian, runs the command there, and removes it.
 fn check_package(context: &Context, package: &Path, first: &Example) -> Result<()> {
     let root = root::debian(context, "command-root")?;
     root.install(&[package])?;
     run(&mut root.command(&["dpkg", "--verify", "callgate"]))?;
     repeat(first, &mut root.command(&["sh"]))?;
-    for file in
-        ["usr/share/bash-completion/completions/callgate", "usr/share/doc/callgate/copyright"]
-    {
+    for file in [
+        "usr/bin/callgate-check",
+        "usr/share/bash-completion/completions/callgate",
+        "usr/share/doc/callgate/copyright",
+    ] {
         if !root.path.join(file).exists() {
             return Err(format!("{file}: was not installed"));
         }
