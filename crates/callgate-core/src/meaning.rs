@@ -149,24 +149,20 @@ impl Meaning {
         let endian = same_endian(filters.iter())?;
         let mut store = Store::new(budget);
         let mut examples = Vec::new();
-        let of_filter = |operand, kind| MeaningError { operand: Some(operand), kind };
         let function = |store: &mut Store, (operand, filter)| {
             let next = function_of(store, operand, filter, created)?;
             let asks = |verdict: &Verdict| matches!(verdict.action(), Action::UserNotif(_));
-            match store.verdicts(next).into_iter().find(asks) {
-                Some(verdict) => Err(of_filter(operand, Kind::Notifies(verdict))),
+            match store.verdicts(next).into_iter().find(asks).map(Kind::Notifies) {
+                Some(kind) => Err(MeaningError { operand: Some(operand), kind }),
                 None => Ok(next),
             }
         };
-        let kept = store.stacked_checked(
-            filters.iter().enumerate(),
-            function,
-            |store, (operand, _), funcs| {
-                let checked = store.check_iteration(funcs)?;
-                examples.extend(checked.map_err(|data| of_filter(operand, Kind::Defect(data)))?);
-                Ok(())
-            },
-        )?;
+        let check = |store: &mut Store, funcs| {
+            let defect = |data| MeaningError { operand: None, kind: Kind::Defect(data) };
+            examples.extend(store.check_iteration(funcs)?.map_err(defect)?);
+            Ok(())
+        };
+        let kept = store.stacked_checked(filters.iter().enumerate(), function, check)?;
         let spec = Spec::Stack(filters);
         let examples = examples.into_iter().filter_map(|data| Some((data, spec.run(&data)?)));
         let examples = examples.collect();

@@ -239,8 +239,9 @@ int seccomp_syscall_priority(scmp_filter_ctx ctx, int syscall, uint8_t priority)
 #define SCMP_ACT_KILL_PROCESS 0x80000000U
 #define SCMP_ACT_KILL_THREAD  0x00000000U
 #define SCMP_ACT_KILL         SCMP_ACT_KILL_THREAD
-/* SIGSYS for the thread. */
-#define SCMP_ACT_TRAP 0x00030000U
+/* SIGSYS for the thread, with si_errno `x`; versions up to 2.6.1 of the original refuse other numbers than 0. */
+#define SCMP_ACT_TRAPX(x) (0x00030000U | ((x) & 0x0000ffffU))
+#define SCMP_ACT_TRAP     SCMP_ACT_TRAPX(0)
 /* The syscall fails with errno `x`. */
 #define SCMP_ACT_ERRNO(x) (0x00050000U | ((x) & 0x0000ffffU))
 /* A process with the notification descriptor decides, see seccomp_notify_fd(). */
@@ -348,6 +349,24 @@ struct seccomp_notif_resp {
 };
 #endif
 
+/* For kernel headers before 5.9. */
+#ifndef SECCOMP_ADDFD_FLAG_SETFD
+#define SECCOMP_ADDFD_FLAG_SETFD (1UL << 0)
+
+struct seccomp_notif_addfd {
+	__u64 id;
+	__u32 flags;
+	__u32 srcfd;
+	__u32 newfd;
+	__u32 newfd_flags;
+};
+#endif
+
+/* For kernel headers before 5.14. */
+#ifndef SECCOMP_ADDFD_FLAG_SEND
+#define SECCOMP_ADDFD_FLAG_SEND (1UL << 1)
+#endif
+
 /* The notification descriptor of a loaded filter with SCMP_ACT_NOTIFY. */
 int seccomp_notify_fd(const scmp_filter_ctx ctx);
 
@@ -363,6 +382,12 @@ int seccomp_notify_respond(int fd, struct seccomp_notif_resp *resp);
 
 /* 0 if the thread that made the syscall still waits for the answer. */
 int seccomp_notify_id_valid(int fd, uint64_t id);
+
+/*
+ * Installs a copy of the descriptor addfd->srcfd in the process whose syscall waits; returns its number there. In libseccomp
+ * after 2.6.1.
+ */
+int seccomp_notify_addfd(int fd, struct seccomp_notif_addfd *addfd);
 
 /*
  * Export

@@ -1,6 +1,6 @@
 //! The constants `SCMP_ARCH_*`, and the native architecture.
 
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use callgate::Arch;
 
@@ -8,10 +8,18 @@ use callgate::Arch;
 /// the bit for 64-bit ABIs (`__AUDIT_ARCH_64BIT`).
 const X32: u32 = 0x4000_003e;
 
-/// The native architecture, which is looked up once: every rule needs it.
+/// The native architecture, which is looked up once: every rule needs it. Without a lock: a child of fork(2) might wait forever
+/// for a thread of its parent.
 pub(crate) fn native() -> Option<Arch> {
-    static NATIVE: OnceLock<Option<Arch>> = OnceLock::new();
-    *NATIVE.get_or_init(Arch::native)
+    /// Its place among all, from 1 on; 0 while it is unknown.
+    static NATIVE: AtomicUsize = AtomicUsize::new(0);
+    let known = NATIVE.load(Ordering::Relaxed).checked_sub(1).and_then(|at| Arch::ALL.get(at));
+    known.copied().or_else(|| {
+        let native = Arch::native()?;
+        let at = Arch::ALL.iter().position(|arch| *arch == native)?;
+        NATIVE.store(at + 1, Ordering::Relaxed);
+        Some(native)
+    })
 }
 
 /// The constant of an architecture.
@@ -39,7 +47,8 @@ mod tests {
         for arch in Arch::ALL {
             assert_eq!(of_token(token(*arch)), Some(*arch));
         }
-        assert_eq!(of_token(0), Arch::native());
+        // The second time, it is known.
+        assert_eq!([of_token(0), of_token(0)], [Arch::native(); 2]);
         assert_eq!(of_token(7), None);
     }
 }

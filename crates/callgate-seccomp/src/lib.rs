@@ -5,7 +5,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `abi` | the 37 functions, and the only `unsafe` code besides `kernel` |
+//! | `abi` | the functions, and the only `unsafe` code besides `kernel` |
 //! | `context` | rules, attributes and transactions of a filter context; its program |
 //! | `kernel` | what the kernel supports; loading of filters; notifications |
 //! | `names` | numbers and names of syscalls, with libseccomp's pseudo numbers |

@@ -20,7 +20,9 @@ fn action(out: &mut String, indent: usize, verdict: Verdict) {
     match verdict.action() {
         Action::KillProcess => line(out, indent, format_args!("action KILL_PROCESS;")),
         Action::KillThread => line(out, indent, format_args!("action KILL;")),
-        Action::Trap(_) => line(out, indent, format_args!("action TRAP;")),
+        // As libseccomp 2.6.1, which has no other data.
+        Action::Trap(0) => line(out, indent, format_args!("action TRAP;")),
+        Action::Trap(data) => line(out, indent, format_args!("action TRAP({data});")),
         Action::Errno(data) => line(out, indent, format_args!("action ERRNO({data});")),
         Action::Trace(data) => line(out, indent, format_args!("action TRACE({data});")),
         Action::Log => line(out, indent, format_args!("action LOG;")),

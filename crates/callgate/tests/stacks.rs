@@ -7,8 +7,8 @@ use callgate::stack::{Stack, merge};
 use callgate::{Action, Arch, Endian, SeccompData, Verdict};
 use callgate_bpf::SyscallTable;
 use callgate_codegen::{Aim, Model};
-use callgate_core::policy::Policy;
-use callgate_core::{FilterSpec, Insn, Op, Program, Spec, is_constant_allow};
+use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{FilterSpec, Insn, Op, Program, Spec, SyscallSet, is_constant_allow};
 use callgate_testing::random::{Constants, Rng, cases, policies};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -187,6 +187,41 @@ proptest! {
         let newer = at_once(sources[1..].iter().map(Source::filter).collect())?;
         let filters = vec![sources[0].filter(), Description::program(&newer, Endian::Little)];
         prop_assert_eq!(&*at_once(filters)?, &*all);
+    }
+}
+
+/// Filters are combined in groups, so that their number counts little more than once.
+#[test]
+fn two_hundred_filters_are_merged() {
+    let mut rng = Rng::new(8);
+    let numbers: Vec<u32> = Arch::X86_64.syscall_numbers().collect();
+    let ioctl = Arch::X86_64.number("ioctl").unwrap();
+    let policies = (0..200).map(|filter| {
+        let listed = (0..6).map(|_| numbers[rng.below(numbers.len())]);
+        let denied = Rule {
+            syscalls: listed.collect(),
+            when: Condition::always(),
+            verdict: Verdict::errno(filter),
+        };
+        let commands = (0..3).map(|_| Test::eq(Field::arg(1).unwrap(), rng.next() >> 32));
+        let command = Rule {
+            syscalls: SyscallSet::one(ioctl),
+            when: Condition::any(commands.map(Condition::test)),
+            verdict: Verdict::errno(filter),
+        };
+        let section = Section::new(Arch::X86_64, vec![denied, command], Verdict::ALLOW);
+        Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
+    });
+    let policies: Vec<Policy> = policies.collect();
+    let stack = Stack::new(policies.iter().map(Description::policy).collect()).unwrap();
+    let merged = merge(&stack, &[Arch::X86_64], &Options::default()).unwrap();
+    for policy in &policies {
+        let constants = Constants::of_policy(policy);
+        for _ in 0..50 {
+            let data = constants.syscall(&mut rng);
+            let verdict = merged.compiled.program.run(&data, Endian::Little).verdict;
+            assert_eq!(verdict, stack.run(&data), "{data:x?}");
+        }
     }
 }
 

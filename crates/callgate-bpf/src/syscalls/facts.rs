@@ -67,9 +67,9 @@ impl Args {
 }
 
 impl SyscallFacts {
-    /// Reads the facts in the table. They are a text because that needs one pointer, which the loader of a program
-    /// relocates, instead of two for each argument: `2.0 (fd: 32 int, upeer_sockaddr: 64 struct sockaddr *)`. Without a
-    /// version it has `-`, and without parentheses the arguments are unknown.
+    /// Reads the facts in the table. They are a text because that needs no pointers, which the loader of a program would
+    /// relocate: `2.0 (fd: 32 int, upeer_sockaddr: 64 struct sockaddr *)`. Without a version it has `-`, and without
+    /// parentheses the arguments are unknown.
     pub(super) fn read(name: &'static str, text: &'static str) -> Option<SyscallFacts> {
         let (since, args) = match text.split_once(' ') {
             Some((since, args)) => (since, args.strip_prefix('(')?.strip_suffix(')')),

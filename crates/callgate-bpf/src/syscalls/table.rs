@@ -2,6 +2,9 @@
 //!
 //! The generated table has a row per name and a column per numbering. At compile time, it is inverted into one array of
 //! slots per column for numbers, and into a hash table for names. [`KnownSyscall`] is the result of a lookup by name.
+//!
+//! The generated table itself is not part of programs: with a pointer to each name, it would be 52 KB that the dynamic loader
+//! relocates in each process that loads a library, a page fault for each 4 KB. Names, numbers and facts are arrays without pointers.
 
 use callgate_core::Arch;
 
@@ -9,6 +12,80 @@ use super::facts::SyscallFacts;
 use super::generated::multiplexed::MULTIPLEXED;
 use super::generated::table::{__, ALIASES, COLUMNS, ELSEWHERE, SYSCALLS};
 use crate::suggest::nearest;
+
+/// The number of rows.
+const COUNT: usize = SYSCALLS.len();
+
+/// A column of text.
+#[derive(Clone, Copy)]
+enum Text {
+    Name,
+    Facts,
+}
+
+impl Text {
+    const fn of_row(self, row: usize) -> &'static str {
+        match self {
+            Text::Name => SYSCALLS[row].0,
+            Text::Facts => SYSCALLS[row].2,
+        }
+    }
+
+    /// Where the text of each row starts in all of them one after the other, and where the last one ends.
+    const fn starts(self) -> [u32; COUNT + 1] {
+        let (mut starts, mut row) = ([0; COUNT + 1], 0);
+        while row < COUNT {
+            starts[row + 1] = starts[row] + self.of_row(row).len() as u32;
+            row += 1;
+        }
+        starts
+    }
+
+    /// All of them one after the other.
+    const fn joined<const LEN: usize>(self) -> [u8; LEN] {
+        let (mut joined, mut at, mut row) = ([0; LEN], 0, 0);
+        while row < COUNT {
+            let mut rest = self.of_row(row).as_bytes();
+            while let [byte, after @ ..] = rest {
+                joined[at] = *byte;
+                at += 1;
+                rest = after;
+            }
+            row += 1;
+        }
+        joined
+    }
+}
+
+/// The text of these bytes. Runs at compile time, and fails for anything but UTF-8.
+#[expect(clippy::panic, reason = "it stops the compiler, not the program")]
+const fn text(bytes: &'static [u8]) -> &'static str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) => panic!("not UTF-8"),
+    }
+}
+
+static NAME_STARTS: [u32; COUNT + 1] = Text::Name.starts();
+const NAMES: &str = text(&Text::Name.joined::<{ Text::Name.starts()[COUNT] as usize }>());
+static FACT_STARTS: [u32; COUNT + 1] = Text::Facts.starts();
+const FACTS: &str = text(&Text::Facts.joined::<{ Text::Facts.starts()[COUNT] as usize }>());
+
+/// Per row, the number in each column.
+static NUMBERS: [[u32; COLUMNS]; COUNT] = {
+    let (mut numbers, mut row) = ([[__; COLUMNS]; COUNT], 0);
+    while row < COUNT {
+        numbers[row] = SYSCALLS[row].1;
+        row += 1;
+    }
+    numbers
+};
+
+/// The text of a row.
+fn of_row(text: &'static str, starts: &[u32; COUNT + 1], row: usize) -> Option<&'static str> {
+    let [start, end] = *starts.get(row..)?.first_chunk()?;
+    text.get(start as usize..end as usize)
+}
 
 /// The number of slots for ordinary numbers; larger than every number of every column.
 const ORDINARY: u32 = 640;
@@ -54,7 +131,7 @@ pub(super) const fn slot_from(number: u32) -> usize {
 const fn invert() -> [[u16; SLOTS]; COLUMNS] {
     let mut rows = [[EMPTY; SLOTS]; COLUMNS];
     let mut row = 0;
-    while row < SYSCALLS.len() {
+    while row < COUNT {
         let numbers = &SYSCALLS[row].1;
         let mut column = 0;
         while column < COLUMNS {
@@ -76,7 +153,7 @@ const NAME_SLOTS: usize = 2048;
 /// The length of the longest name.
 const LONGEST_NAME: usize = {
     let (mut longest, mut row) = (0, 0);
-    while row < SYSCALLS.len() {
+    while row < COUNT {
         if SYSCALLS[row].0.len() > longest {
             longest = SYSCALLS[row].0.len();
         }
@@ -88,7 +165,7 @@ const LONGEST_NAME: usize = {
 /// The row of each name, in the first free slot from the [hash](hash) of the name on.
 pub(super) static ROWS_OF_NAMES: [u16; NAME_SLOTS] = {
     let (mut rows, mut row) = ([EMPTY; NAME_SLOTS], 0);
-    while row < SYSCALLS.len() {
+    while row < COUNT {
         let mut slot = hash(SYSCALLS[row].0);
         while rows[slot] != EMPTY {
             slot = (slot + 1) % NAME_SLOTS;
@@ -122,8 +199,7 @@ fn row_of_name(name: &str) -> Option<usize> {
     }
     let (before, from) = ROWS_OF_NAMES.split_at_checked(hash(name))?;
     let rows = from.iter().chain(before).take_while(|row| **row != EMPTY);
-    rows.map(|row| usize::from(*row))
-        .find(|row| SYSCALLS.get(*row).is_some_and(|(known, ..)| *known == name))
+    rows.map(|row| usize::from(*row)).find(|row| of_row(NAMES, &NAME_STARTS, *row) == Some(name))
 }
 
 /// The row of a name. Runs at compile time, and fails for an unknown name.
@@ -147,8 +223,8 @@ const fn row_of(name: &str) -> u16 {
 const SOCKETCALL: u16 = row_of("socketcall");
 
 /// For each row, the entry of [`MULTIPLEXED`] with its name.
-static SUB_CALLS: [u16; SYSCALLS.len()] = {
-    let (mut entries, mut entry) = ([EMPTY; SYSCALLS.len()], 0);
+static SUB_CALLS: [u16; COUNT] = {
+    let (mut entries, mut entry) = ([EMPTY; COUNT], 0);
     while entry < MULTIPLEXED.len() {
         entries[row_of(MULTIPLEXED[entry].1) as usize] = entry as u16;
         entry += 1;
@@ -164,7 +240,7 @@ pub struct KnownSyscall(u16);
 
 impl KnownSyscall {
     /// The number of names in [`known_names`].
-    pub const COUNT: usize = SYSCALLS.len();
+    pub const COUNT: usize = COUNT;
 
     /// The index of its name in [`known_names`].
     pub fn index(self) -> usize {
@@ -192,8 +268,7 @@ impl KnownSyscall {
     }
 
     fn column(self, column: usize) -> Option<u32> {
-        let (_, numbers, _) = SYSCALLS.get(usize::from(self.0))?;
-        numbers.get(column).copied().filter(|number| *number != __)
+        NUMBERS.get(usize::from(self.0))?.get(column).copied().filter(|number| *number != __)
     }
 
     /// The same as [`SyscallTable::multiplexed`](super::SyscallTable::multiplexed).
@@ -205,13 +280,13 @@ impl KnownSyscall {
 }
 
 pub(super) fn name_of_row(row: u16) -> Option<&'static str> {
-    SYSCALLS.get(usize::from(row)).map(|(name, ..)| *name)
+    of_row(NAMES, &NAME_STARTS, row.into())
 }
 
 /// Facts about the syscall with this name, on any architecture.
 pub fn facts(name: &str) -> Option<SyscallFacts> {
-    let (name, _, facts) = SYSCALLS.get(row_of_name(name)?)?;
-    SyscallFacts::read(name, facts)
+    let row = row_of_name(name)?;
+    SyscallFacts::read(of_row(NAMES, &NAME_STARTS, row)?, of_row(FACTS, &FACT_STARTS, row)?)
 }
 
 /// Whether this is the name of a syscall: one of [`known_names`], or one of other architectures than
@@ -233,7 +308,7 @@ pub fn name_in_constant(text: &str) -> Option<&str> {
 
 /// The names of all syscalls of all architectures of [`Arch`], sorted.
 pub fn known_names() -> impl Iterator<Item = &'static str> {
-    SYSCALLS.iter().map(|(name, ..)| *name)
+    (0..COUNT).filter_map(|row| of_row(NAMES, &NAME_STARTS, row))
 }
 
 /// The most similar name of [`known_names`], if there is one: for "did you mean …?".

@@ -11,6 +11,8 @@ use super::{DiagramError, Func, Store};
 use crate::io_uring::Decision;
 use crate::{Layout, SeccompData, Verdict, Word};
 
+const NO_GROUP: DiagramError = DiagramError::defect("a stack has at least one group");
+
 /// The verdicts of several functions for one syscall, and that syscall.
 type VerdictCombination<const N: usize> = ([Verdict; N], SeccompData);
 
@@ -46,28 +48,45 @@ impl Store {
         filters: impl IntoIterator<Item = T, IntoIter: DoubleEndedIterator>,
         function: impl FnMut(&mut Store, T) -> Result<Func, E>,
     ) -> Result<Func, E> {
-        self.stacked_checked(filters, function, |_, _, _| Ok(()))
+        self.stacked_checked(filters, function, |_, _| Ok(()))
     }
 
-    /// As [`Store::stacked`]; `check` gets each filter with the functions of its iteration: that which is kept, that of the filter, and
-    /// the result.
+    /// As [`Store::stacked`]; `check` gets the functions of each choice between neighbours: that of the newer filters, that of the
+    /// older ones, and the result.
+    ///
+    /// The loop keeps the first of the verdicts with the highest precedence. That does not depend on how neighbours are grouped,
+    /// so groups of about as many filters are combined: with one filter after the other, each choice would visit the function of all
+    /// filters before.
     pub(crate) fn stacked_checked<T: Copy, E: From<DiagramError>>(
         &mut self,
         filters: impl IntoIterator<Item = T, IntoIter: DoubleEndedIterator>,
         mut function: impl FnMut(&mut Store, T) -> Result<Func, E>,
-        mut check: impl FnMut(&mut Store, T, [Func; 3]) -> Result<(), E>,
+        mut check: impl FnMut(&mut Store, [Func; 3]) -> Result<(), E>,
     ) -> Result<Func, E> {
-        let mut kept = self.verdict(Verdict::ALLOW)?;
+        let mut chosen = |store: &mut Store, newer: Func, older: Func| {
+            let result = store.highest_precedence(newer, older)?;
+            check(store, [newer, older, result])?;
+            Ok::<Func, E>(result)
+        };
+        // Groups of 1 << size functions, the newest first; sizes decrease.
+        let mut groups: Vec<(u32, Func)> = vec![(0, self.verdict(Verdict::ALLOW)?)];
         for filter in filters.into_iter().rev() {
-            let next = function(self, filter)?;
-            let result = self.highest_precedence(kept, next)?;
-            check(self, filter, [kept, next, result])?;
-            kept = result;
+            let (mut size, mut group) = (0, function(self, filter)?);
+            while let Some((_, newer)) = groups.last().copied().filter(|(of, _)| *of == size) {
+                groups.pop();
+                group = chosen(self, newer, group)?;
+                size += 1;
+            }
+            groups.push((size, group));
         }
-        Ok(kept)
+        let mut kept = None;
+        while let Some((_, newer)) = groups.pop() {
+            kept = Some(kept.map_or(Ok(newer), |older| chosen(self, newer, older))?);
+        }
+        Ok(kept.ok_or(NO_GROUP)?)
     }
 
-    /// Checks one iteration of the kernel's loop (kept function, next filter, result) for every combination of verdicts, which is
+    /// Checks one choice of the kernel's loop (kept function, next one, result) for every combination of verdicts, which is
     /// a proof. A syscall for each combination, or one for which the result is wrong.
     pub(crate) fn check_iteration(
         &mut self,
@@ -152,6 +171,37 @@ mod tests {
         for allows in [&[][..], &[Verdict(0x7fff_0001)]] {
             let stacked = store.stacked(allows.iter().copied(), function);
             assert_eq!(stacked, store.verdict(Verdict::ALLOW));
+        }
+    }
+
+    /// Stacks of up to 9 filters, each with another verdict for each of 40 numbers, beside the loop.
+    #[test]
+    fn groups_of_filters_have_the_verdict_of_the_loop() {
+        let mut store = Store::default();
+        let verdict = |filter: usize, nr: u32| VERDICTS[(filter * 5 + nr as usize * 3) % 14];
+        for count in 0..=9 {
+            let mut checked = 0;
+            let function = |store: &mut Store, filter: usize| {
+                let mut func = store.verdict(Verdict::ALLOW)?;
+                for nr in 0..40 {
+                    let here = store.verdict(verdict(filter, nr))?;
+                    func = store.split(Word::NR, Split::Equal(nr), here, func)?;
+                }
+                Ok::<Func, DiagramError>(func)
+            };
+            let check = |store: &mut Store, funcs: [Func; 3]| {
+                checked += 1;
+                assert!(store.check_iteration(funcs)?.is_ok());
+                Ok(())
+            };
+            let stacked = store.stacked_checked(0..count, function, check).unwrap();
+            assert_eq!(checked, count);
+            for nr in 0..41 {
+                let data = SeccompData { nr, ..SeccompData::default() };
+                let of = |filter| if nr < 40 { verdict(filter, nr) } else { Verdict::ALLOW };
+                let expected = Verdict::of_stack((0..count).rev().map(of));
+                assert_eq!(store.evaluate(stacked, &data), Ok(expected), "{count} {nr}");
+            }
         }
     }
 

@@ -414,6 +414,7 @@ impl Library for Calls {
             | "seccomp_syscall_resolve_name_arch"
             | "seccomp_syscall_resolve_name_rewrite"
             | "seccomp_syscall_resolve_num_arch"
+            | "seccomp_notify_addfd"
             | "seccomp_notify_alloc"
             | "seccomp_notify_free"
             | "seccomp_notify_receive"

@@ -168,3 +168,17 @@ pub extern "C" fn seccomp_notify_fd(ctx: Handle) -> c_int {
         listener => listener,
     }
 }
+
+/// Installs a file descriptor in the process whose syscall waits; returns its number there, or an error.
+///
+/// # Safety
+/// `addfd` must be null or point to a `struct seccomp_notif_addfd`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn seccomp_notify_addfd(fd: c_int, addfd: *mut c_void) -> c_int {
+    let added = guarded(Err(Error::Internal), || {
+        SUPPORT.level();
+        // SAFETY: the caller promises it.
+        unsafe { notify::add_fd(fd, addfd) }
+    });
+    added.unwrap_or_else(|error| error.documented().code())
+}

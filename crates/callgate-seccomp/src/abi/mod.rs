@@ -22,8 +22,8 @@ pub use contexts::{
 };
 pub use load::{
     seccomp_export_bpf, seccomp_export_bpf_mem, seccomp_export_pfc, seccomp_load,
-    seccomp_notify_alloc, seccomp_notify_fd, seccomp_notify_free, seccomp_notify_id_valid,
-    seccomp_notify_receive, seccomp_notify_respond,
+    seccomp_notify_addfd, seccomp_notify_alloc, seccomp_notify_fd, seccomp_notify_free,
+    seccomp_notify_id_valid, seccomp_notify_receive, seccomp_notify_respond,
 };
 pub use names::{
     Version, seccomp_api_get, seccomp_api_set, seccomp_syscall_resolve_name,

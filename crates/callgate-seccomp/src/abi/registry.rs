@@ -4,11 +4,18 @@
 //!
 //! Each context has its own lock, and they share none: a child of fork(2) could never take a lock that another thread held.
 //! Contexts are in a list of places, which only grows; the place of a released context is free for another one.
+//!
+//! A child has no threads but the one that forked. A context that another thread was using then may be half changed, and nobody
+//! will finish that: the child gets an error instead of waiting forever. So a lock has the number of the process that holds it,
+//! which is counted by a handler of pthread_atfork(3).
 
 use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use libc::c_int;
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -25,29 +32,102 @@ const TAKEN: usize = 1;
 /// Numbers are aligned like pointers, in case somebody looks.
 const STEP: usize = 16;
 
+/// The number of this process: one more than that of its parent, if that had contexts.
+static PROCESS: AtomicUsize = AtomicUsize::new(1);
+
+/// The holder of a context that no thread uses.
+const NOBODY: usize = 0;
+
+/// How often a thread only yields while it waits for another one.
+const YIELDS: u32 = 64;
+
+/// How long it then sleeps before it tries again.
+const PAUSE: Duration = Duration::from_micros(50);
+
 /// The place of a context.
 struct Place {
     number: AtomicUsize,
+    /// The process one of whose threads uses the context.
+    holder: AtomicUsize,
+    /// Locked only by the holder.
     context: Mutex<Option<Context>>,
     /// Places are never freed.
     next: AtomicPtr<Place>,
 }
 
+/// The right to use the context of a place, until it is dropped.
+struct Hold(&'static AtomicUsize);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.store(NOBODY, Ordering::Release);
+    }
+}
+
+/// The context of a place, which no other thread uses. Fields are dropped in this order.
+struct Locked {
+    context: MutexGuard<'static, Option<Context>>,
+    _hold: Hold,
+}
+
 impl Place {
     const fn new(number: usize) -> Place {
         let (number, next) = (AtomicUsize::new(number), AtomicPtr::new(null_mut()));
-        Place { number, context: Mutex::new(None), next }
+        Place { number, holder: AtomicUsize::new(NOBODY), context: Mutex::new(None), next }
     }
 
     fn has(&self, number: usize) -> bool {
         self.number.load(Ordering::Acquire) == number
     }
 
-    /// The context with this number, unless it was released meanwhile.
-    fn locked(&self, number: usize) -> Result<MutexGuard<'_, Option<Context>>> {
-        let context = self.context.lock().map_err(|_| Error::Internal)?;
-        if self.has(number) { Ok(context) } else { Err(Error::Invalid) }
+    /// The right to use the context, unless a thread of this or of another process has it; that process is returned.
+    fn try_hold(&'static self) -> std::result::Result<Hold, usize> {
+        let own = PROCESS.load(Ordering::Relaxed);
+        let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
+        self.holder.compare_exchange(NOBODY, own, success, failure)?;
+        Ok(Hold(&self.holder))
     }
+
+    /// The right to use the context, when no other thread has it; an error if a thread of the parent had it at the fork.
+    fn hold(&'static self) -> Result<Hold> {
+        let mut attempts = 0;
+        loop {
+            match self.try_hold() {
+                Ok(hold) => return Ok(hold),
+                Err(holder) if holder != PROCESS.load(Ordering::Relaxed) => {
+                    return Err(Error::Internal);
+                }
+                Err(_) if attempts < YIELDS => std::thread::yield_now(),
+                Err(_) => std::thread::sleep(PAUSE),
+            }
+            attempts += 1;
+        }
+    }
+
+    /// The context with this number, unless it was released meanwhile.
+    fn locked(&'static self, number: usize) -> Result<Locked> {
+        let hold = self.hold()?;
+        let context = self.context.lock().map_err(|_| Error::Internal)?;
+        if self.has(number) { Ok(Locked { context, _hold: hold }) } else { Err(Error::Invalid) }
+    }
+}
+
+/// Counts processes. Of a child that fork(2) made before the first context, nothing is to be known.
+fn count_forks() {
+    static COUNTS: AtomicBool = AtomicBool::new(false);
+    extern "C" fn in_child() {
+        PROCESS.fetch_add(1, Ordering::Relaxed);
+    }
+    if !COUNTS.swap(true, Ordering::Relaxed) {
+        // SAFETY: the handler only adds to a number. Without memory for it, a child may wait forever.
+        unsafe { pthread_atfork(None, None, Some(in_child)) };
+    }
+}
+
+type Handler = Option<extern "C" fn()>;
+
+unsafe extern "C" {
+    fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int;
 }
 
 struct Registry {
@@ -66,19 +146,20 @@ fn places() -> impl Iterator<Item = &'static Place> {
 }
 
 /// A place that no other thread takes, and its lock.
-fn take() -> Result<(&'static Place, MutexGuard<'static, Option<Context>>)> {
+fn take() -> Result<(&'static Place, Locked)> {
     for place in places() {
         let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
         if place.number.compare_exchange(FREE, TAKEN, success, failure).is_err() {
             continue;
         }
-        // A panic may have been under the lock of the context before.
-        place.context.clear_poison();
-        match place.context.try_lock() {
-            Ok(context) => return Ok((place, context)),
-            // A thread still looks for the context before; after a fork, it may do so forever.
-            Err(_) => place.number.store(FREE, Ordering::Release),
+        // A thread may still look for the context before; after a fork, forever.
+        if let Ok(hold) = place.try_hold() {
+            // A panic may have been under the lock of the context before.
+            place.context.clear_poison();
+            let context = place.context.lock().map_err(|_| Error::Internal)?;
+            return Ok((place, Locked { context, _hold: hold }));
         }
+        place.number.store(FREE, Ordering::Release);
     }
     let place = Box::leak(Box::new(Place::new(TAKEN)));
     let list = &REGISTRY.first.next;
@@ -91,7 +172,9 @@ fn take() -> Result<(&'static Place, MutexGuard<'static, Option<Context>>)> {
             Err(other) => next = other,
         }
     }
-    Ok((place, place.context.lock().map_err(|_| Error::Internal)?))
+    let hold = place.hold()?;
+    let context = place.context.lock().map_err(|_| Error::Internal)?;
+    Ok((place, Locked { context, _hold: hold }))
 }
 
 /// Adds a context.
@@ -99,8 +182,9 @@ pub(super) fn add(context: Context) -> Result<Handle> {
     let next = |last: usize| last.checked_add(STEP);
     let last = REGISTRY.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     let number = last.ok().and_then(next).ok_or(Error::NoMemory)?;
+    count_forks();
     let (place, mut locked) = take()?;
-    *locked = Some(context);
+    *locked.context = Some(context);
     place.number.store(number, Ordering::Release);
     Ok(without_provenance_mut(number))
 }
@@ -114,12 +198,15 @@ fn find(handle: Handle) -> Result<&'static Place> {
 /// Removes a context; without effect if it is not there.
 pub(super) fn remove(handle: Handle) {
     let Ok(place) = find(handle) else { return };
+    // The context that a thread of the parent used at the fork is left as it is.
+    let Ok(hold) = place.hold() else { return };
     let mut context = place.context.lock().unwrap_or_else(PoisonError::into_inner);
     if place.has(handle.addr()) {
         let removed = context.take();
         place.number.store(FREE, Ordering::Release);
         // Dropped after the place is unlocked.
         drop(context);
+        drop(hold);
         drop(removed);
     }
 }
@@ -129,8 +216,8 @@ pub(super) fn with_any<T>(
     handle: Handle,
     body: impl FnOnce(&mut Context) -> Result<T>,
 ) -> Result<T> {
-    let mut context = find(handle)?.locked(handle.addr())?;
-    body(context.as_mut().ok_or(Error::Invalid)?)
+    let mut locked = find(handle)?.locked(handle.addr())?;
+    body(locked.context.as_mut().ok_or(Error::Invalid)?)
 }
 
 /// Calls a function with a context that has an architecture.
@@ -153,8 +240,8 @@ pub(super) fn with_both(
     let (low, high) = if is_ordered { (first, second) } else { (second, first) };
     let mut low = find(low)?.locked(low.addr())?;
     let mut high = find(high)?.locked(high.addr())?;
-    let low = low.as_mut().filter(|context| context.is_valid()).ok_or(Error::Invalid)?;
-    let high = high.as_mut().filter(|context| context.is_valid()).ok_or(Error::Invalid)?;
+    let low = low.context.as_mut().filter(|context| context.is_valid()).ok_or(Error::Invalid)?;
+    let high = high.context.as_mut().filter(|context| context.is_valid()).ok_or(Error::Invalid)?;
     if is_ordered { body(low, high) } else { body(high, low) }
 }
 
@@ -165,7 +252,6 @@ mod tests {
     use std::time::Duration;
 
     use callgate::Verdict;
-    use libc::c_int;
 
     use super::*;
     use crate::kernel::support::SUPPORT;
@@ -232,13 +318,13 @@ mod tests {
         all.into_iter().for_each(remove);
     }
 
-    #[test]
-    fn a_child_can_use_contexts_if_another_thread_used_one_at_the_fork() {
-        let (before, of_other) = (added(), added().addr());
+    /// The exit status of a child that runs a function while another thread uses a context. The child has 20 seconds.
+    fn in_child_while_used(context: Handle, body: impl FnOnce() -> bool) -> c_int {
+        let number = context.addr();
         let (locked, is_locked) = channel();
         let (end, is_over) = channel::<()>();
         let other = thread::spawn(move || {
-            with(without_provenance_mut(of_other), |_| {
+            with(without_provenance_mut(number), |_| {
                 locked.send(()).unwrap();
                 // Until the child has ended, but not forever.
                 let _ = is_over.recv_timeout(Duration::from_secs(30));
@@ -251,10 +337,9 @@ mod tests {
         if child == 0 {
             // SAFETY: no pointers.
             unsafe { libc::alarm(20) };
-            let new = Context::new(Verdict::ALLOW, &SUPPORT).and_then(add);
-            let is_usable = is_known(before) && new.is_ok_and(is_known);
+            let is_right = body();
             // SAFETY: as above.
-            unsafe { libc::_exit(c_int::from(!is_usable)) };
+            unsafe { libc::_exit(c_int::from(!is_right)) };
         }
         assert!(child > 0);
         let mut status = -1;
@@ -262,9 +347,52 @@ mod tests {
         assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
         end.send(()).unwrap();
         assert_eq!(other.join().unwrap(), Ok(()));
+        status
+    }
+
+    #[test]
+    fn a_child_can_use_contexts_if_another_thread_used_one_at_the_fork() {
+        let (before, of_other) = (added(), added());
+        let status = in_child_while_used(of_other, || {
+            let new = Context::new(Verdict::ALLOW, &SUPPORT).and_then(add);
+            is_known(before) && new.is_ok_and(is_known)
+        });
         assert_eq!(status, 0);
         assert!(is_known(before));
-        remove(before);
-        remove(without_provenance_mut(of_other));
+        [before, of_other].into_iter().for_each(remove);
+    }
+
+    /// What the other thread had done to the context is unknown.
+    #[test]
+    fn a_child_gets_an_error_for_a_context_that_another_thread_used_at_the_fork() {
+        let (before, of_other) = (added(), added());
+        let status = in_child_while_used(of_other, || {
+            let is_refused = with(of_other, |_| Ok(())) == Err(Error::Internal)
+                && with_both(before, of_other, |_, _| Ok(())) == Err(Error::Internal);
+            // Nothing waits for it afterwards, nor for a place.
+            remove(of_other);
+            let new: Vec<Handle> = places().map(|_| added()).collect();
+            is_refused && is_known(before) && new.iter().all(|handle| is_known(*handle))
+        });
+        assert_eq!(status, 0);
+        assert!(is_known(of_other));
+        [before, of_other].into_iter().for_each(remove);
+    }
+
+    /// Threads of a child are waited for as those of any process.
+    #[test]
+    fn threads_take_turns() {
+        let shared = added().addr();
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(move || {
+                    for _ in 0..200 {
+                        let nr = |context: &mut Context| Ok(context.filters().len());
+                        assert_eq!(with(without_provenance_mut(shared), nr), Ok(1));
+                    }
+                });
+            }
+        });
+        remove(without_provenance_mut(shared));
     }
 }

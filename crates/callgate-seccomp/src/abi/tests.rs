@@ -187,6 +187,73 @@ fn contexts_need_no_random_numbers() {
     confined.join().unwrap();
 }
 
+/// `struct seccomp_notif_addfd`.
+#[repr(C)]
+struct AddFd {
+    id: u64,
+    flags: u32,
+    source: u32,
+    number: u32,
+    number_flags: u32,
+}
+
+#[test]
+fn a_supervisor_adds_a_descriptor_to_the_process_whose_syscall_waits() {
+    const NOTIFY: u32 = 0x7fc0_0000;
+    let bad = AddFd { id: 0, flags: 0, source: 0, number: 0, number_flags: 0 };
+    let add = |listener, request: &AddFd| {
+        // SAFETY: the request is one.
+        unsafe { seccomp_notify_addfd(listener, (&raw const *request).cast_mut().cast()) }
+    };
+    assert_eq!(add(-1, &bad), -libc::ECANCELED);
+
+    let (loaded, is_loaded) = std::sync::mpsc::channel();
+    // The filter is for this thread, whose descriptors are those of the process.
+    let waiting = std::thread::spawn(move || {
+        let context = Context::new(ALLOW);
+        assert_eq!(context.rule(NOTIFY, libc::SYS_getppid as c_int, &[]), 0);
+        let result = seccomp_load(context.0);
+        loaded.send(seccomp_notify_fd(context.0)).unwrap();
+        assert_eq!(result, 0);
+        // SAFETY: no arguments.
+        unsafe { libc::syscall(libc::SYS_getppid) }
+    });
+    let listener = is_loaded.recv().unwrap();
+    assert!(listener > 0);
+    let (mut request, mut response) = (null_mut(), null_mut());
+    // SAFETY: both pointers are valid.
+    assert_eq!(unsafe { seccomp_notify_alloc(&raw mut request, &raw mut response) }, 0);
+    // SAFETY: the request has the size of the kernel.
+    assert_eq!(unsafe { seccomp_notify_receive(listener, request) }, 0);
+    // SAFETY: its first member is the identity.
+    let id = unsafe { request.cast::<u64>().read() };
+    assert_eq!(add(listener, &AddFd { id, flags: 1 << 31, ..bad }), -libc::EOPNOTSUPP);
+    assert_eq!(add(listener, &AddFd { id: id + 1, ..bad }), -libc::ECANCELED);
+    let file = std::env::current_exe().and_then(std::fs::File::open).unwrap();
+    let source = std::os::fd::AsRawFd::as_raw_fd(&file) as u32;
+    let added = add(listener, &AddFd { id, source, ..bad });
+    assert!(added > 0 && added as u32 != source, "{added}");
+    // SAFETY: identity and value are the first members of a response of the size of the kernel; the rest is 0.
+    unsafe {
+        response.cast::<u64>().write(id);
+        response.cast::<i64>().add(1).write(added.into());
+    }
+    // SAFETY: as above.
+    assert_eq!(unsafe { seccomp_notify_respond(listener, response) }, 0);
+    assert_eq!(waiting.join().unwrap(), i64::from(added));
+    let identity = |fd: c_int| {
+        let path = std::fs::read_link(format!("/proc/self/fd/{fd}")).unwrap();
+        path.into_os_string()
+    };
+    assert_eq!(identity(added), identity(source as c_int));
+    // SAFETY: both are from the library, and nothing else has the descriptor.
+    unsafe {
+        seccomp_notify_free(request, response);
+        libc::close(added);
+    }
+    crate::kernel::load::close_listener();
+}
+
 /// In the environment of a child of these tests.
 const CHILD: &str = "CALLGATE_TEST_CHILD";
 

@@ -8,11 +8,12 @@ use libc::{c_int, c_ulong};
 use super::support::{GET_NOTIF_SIZES, SUPPORT, last_error, seccomp};
 use crate::error::{Error, Result};
 
-/// `SECCOMP_IOCTL_NOTIF_RECV`, `_SEND` and `_ID_VALID`, and the last one before Linux 5.17, where its direction was wrong
-/// (`include/uapi/linux/seccomp.h`).
+/// `SECCOMP_IOCTL_NOTIF_RECV`, `_SEND`, `_ID_VALID` and `_ADDFD`, and `_ID_VALID` before Linux 5.17, where its direction was
+/// wrong (`include/uapi/linux/seccomp.h`).
 const RECEIVE: c_ulong = 0xc050_2100;
 const SEND: c_ulong = 0xc018_2101;
 const ID_VALID: c_ulong = 0x4008_2102;
+const ADD_FD: c_ulong = 0x4018_2103;
 const ID_VALID_BEFORE_5_17: c_ulong = 0x8008_2102;
 
 /// Allocates a request and a response of the sizes of the kernel, with malloc(3), so that the caller may free them.
@@ -99,4 +100,20 @@ pub(crate) fn check_id(fd: c_int, id: u64) -> Result<()> {
         }
     }
     Err(Error::NoEntry)
+}
+
+/// Installs a file descriptor in the process whose syscall waits; returns its number there.
+///
+/// # Safety
+/// `request` must be null or point to a `struct seccomp_notif_addfd`.
+pub(crate) unsafe fn add_fd(fd: c_int, request: *const c_void) -> Result<c_int> {
+    if !SUPPORT.has_notifications() {
+        return Err(Error::NotSupported);
+    }
+    // SAFETY: the caller promises it; the kernel refuses a null pointer.
+    match unsafe { libc::ioctl(fd, ADD_FD as _, request) } {
+        number @ 0.. => Ok(number),
+        _ if last_error() == libc::EINVAL => Err(Error::NotSupported),
+        _ => Err(Error::Canceled),
+    }
 }

@@ -189,7 +189,8 @@ impl Support {
         } else if verdict == Verdict::user_notif(0) {
             self.has(Feature::Notify)
         } else {
-            [Verdict::KILL_THREAD, Verdict::trap(0), Verdict::ALLOW].contains(&verdict)
+            [Verdict::KILL_THREAD, Verdict::ALLOW].contains(&verdict)
+                || verdict == Verdict::trap(data)
                 || verdict == Verdict::errno(data) && data < MAX_ERRNO
                 || verdict == Verdict::trace(data)
         }
@@ -324,7 +325,8 @@ mod tests {
             (0, true),
             (1, false),
             (0x0003_0000, true),
-            (0x0003_0001, false),
+            (0x0003_0001, true),
+            (0x0003_ffff, true),
             (0x0005_0000, true),
             (0x0005_0ffe, true),
             (0x0005_0fff, false),

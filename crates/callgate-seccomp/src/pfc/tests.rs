@@ -66,6 +66,8 @@ fn syscalls_are_in_order_of_priority() {
     add(&mut context, Verdict::LOG, "getpid", &[]);
     add(&mut context, Verdict::trace(3), "close", &[(0, Op::Lt, 9)]);
     add(&mut context, Verdict::KILL_PROCESS, "brk", &[]);
+    add(&mut context, Verdict::trap(0), "access", &[]);
+    add(&mut context, Verdict::trap(7), "alarm", &[]);
     let nr = Arch::native().unwrap().number("close").unwrap() as i32;
     context.prioritize(nr, 1).unwrap();
     assert_eq!(
@@ -79,6 +81,12 @@ fn syscalls_are_in_order_of_priority() {
             "  # filter for syscall \"brk\" (45) [priority: 65535]",
             "  if ($syscall == 45)",
             "    action KILL_PROCESS;",
+            "  # filter for syscall \"access\" (33) [priority: 65535]",
+            "  if ($syscall == 33)",
+            "    action TRAP;",
+            "  # filter for syscall \"alarm\" (27) [priority: 65535]",
+            "  if ($syscall == 27)",
+            "    action TRAP(7);",
             "  # filter for syscall \"getpid\" (20) [priority: 65535]",
             "  if ($syscall == 20)",
             "    action LOG;",

@@ -5,11 +5,12 @@
 //! ([`Verdict::of_stack`](crate::Verdict::of_stack)). So if actions are equal, the data of the newest filter apply, and
 //! data of ALLOW never do. [`Stack::run`] computes this for one syscall; [`merge`] makes a program of it.
 //!
-//! **Proof.** Each iteration of that loop is computed for all syscalls at once in the diagram
+//! **Proof.** The loop keeps the first of the verdicts with the highest precedence, whichever neighbours are compared first. So each
+//! choice between two groups of filters is computed for all syscalls at once in the diagram
 //! ([`Store::highest_precedence`](callgate_core::diagram::Store::highest_precedence)). As in every compilation, symbolic
-//! execution of the generated program must yield the same node. A second pass checks the iterations: it enumerates
-//! every combination of verdicts of the current function, the next filter and the result for one syscall, and compares
-//! it with the loop. For each combination, one concrete syscall is also evaluated without the diagram: the policies
+//! execution of the generated program must yield the same node. A second pass checks the choices: it enumerates
+//! every combination of verdicts of the newer group, the older one and the result for one syscall, and compares
+//! it with an iteration of the loop. For each combination, one concrete syscall is also evaluated without the diagram: the policies
 //! by their rules and the programs in the interpreter, in the kernel's order, against the merged program in the
 //! interpreter.
 //!
