@@ -2,8 +2,11 @@
 
 import { activeTab, selectTab } from "./tabs.js";
 
-const TEXTS = ["text", "before", "format", "machine", "arches", "kernel", "caps", "set", "to", "call", "call-arch"];
-const OPTIONS = ["format", "machine", "arches", "kernel", "caps", "set"];
+const TEXTS = ["text", "before", "log", "format", "machine", "arches", "kernel", "systemd", "caps", "set", "to", "call", "call-arch"];
+const OPTIONS = ["format", "machine", "arches", "kernel", "systemd", "caps", "set"];
+
+/** The controls that are filters and logs. */
+export const FIELDS = ["text", "before", "log"];
 
 /** The machine that is not worth a look at the options. */
 export const MACHINE = "x86_64";

@@ -1,24 +1,35 @@
 // The core in a worker, so that typing never waits for it.
+//
+// At most one request runs, and only the newest one waits. A request that runs when a newer one comes has a moment to end; then
+// its worker is replaced, so that a filter that takes seconds does not delay the answer about the next text.
 
 import { scriptUrl } from "./trusted.js";
 
 /** The time after which a request is stopped, in milliseconds. */
 const LIMIT = 5000;
 
+/** The time that a request has before a newer one ends it, in milliseconds. A new worker takes about as long to start. */
+const PATIENCE = 300;
+
+const TOO_LONG = `This took longer than ${LIMIT / 1000} s and was stopped. The filter may be too complex for this page; the command callgate may still read it.`;
+
 export class Core {
   #module = null;
   #worker = null;
   #running = null;
   #waiting = null;
+  #yields = 0;
+  #turn = 0;
 
   /**
-   * The answer to a request. Null if a newer request took its place while it waited; `failure` says why there is none.
+   * The answer to a request. Null if a newer request took its place; `failure` says why there is none.
    */
   ask(request) {
     return new Promise((resolve) => {
       this.#waiting?.resolve(null);
       this.#waiting = { request, resolve };
       if (this.#running === null) this.#next();
+      else this.#hurry();
     });
   }
 
@@ -27,23 +38,48 @@ export class Core {
     if (this.#running === null) await this.ask(request);
   }
 
+  /** Stops the request that runs, if there is one. */
+  stop() {
+    if (this.#running !== null) this.#stop({ failure: "Stopped. Change the text or choose a tab to ask again." });
+  }
+
+  /** Ends the request that runs, once it had its time. One that is not with the worker yet gives way without this. */
+  #hurry() {
+    const job = this.#running;
+    if (job.since === undefined) return;
+    clearTimeout(this.#yields);
+    this.#yields = setTimeout(() => this.#stop(null), Math.max(0, job.since + PATIENCE - performance.now()));
+  }
+
   async #next() {
-    const job = this.#waiting;
+    this.#running = this.#waiting;
     this.#waiting = null;
-    this.#running = job;
-    if (job === null) return;
+    if (this.#running === null) return;
+    const turn = ++this.#turn;
+    // Its scripts arrive while the module does.
+    const worker = (this.#worker ??= this.#start());
     try {
       // The page loads the module, so that its policy applies; a new worker needs no new compilation.
       this.#module ??= await load();
-      this.#worker ??= this.#start();
     } catch (error) {
-      return this.#finish({ failure: `The core cannot be loaded: ${error.message}` });
+      if (turn === this.#turn) this.#stop({ failure: `The core cannot be loaded: ${error.message}`, isOfLoading: true });
+      return;
     }
-    // The worker may have ended meanwhile, or be loading still, which is not the fault of the request.
-    if (!(await this.#worker?.ready) || this.#running !== job) return;
-    job.timer = setTimeout(() => this.#stop(`This took longer than ${LIMIT / 1000} s and was stopped. The filter may be too complex for this page; the command callgate may still read it.`), LIMIT);
+    if (turn !== this.#turn) return;
+    if (!worker.hasModule) worker.postMessage(this.#module);
+    worker.hasModule = true;
+    // The worker may be loading still, which is not the fault of the request, or end meanwhile.
+    if (!(await worker.ready) || worker !== this.#worker || turn !== this.#turn) return;
+    if (this.#waiting !== null) {
+      this.#running.resolve(null);
+      this.#running = this.#waiting;
+      this.#waiting = null;
+    }
+    const job = this.#running;
+    job.since = performance.now();
+    job.timer = setTimeout(() => this.#stop({ failure: TOO_LONG }), LIMIT);
     const { missing, ...request } = job.request;
-    this.#worker.postMessage(JSON.stringify(request));
+    worker.postMessage(JSON.stringify(request));
   }
 
   #start() {
@@ -52,33 +88,39 @@ export class Core {
     worker.ready = new Promise((resolve) => {
       let isReady = false;
       worker.addEventListener("message", ({ data }) => {
+        // What a worker wrote before it ended may arrive later.
+        if (worker !== this.#worker) return;
         if (isReady) return this.#finish(data);
         isReady = true;
         resolve(true);
       });
       worker.addEventListener("error", () => {
-        const memory = "The core failed. A filter that needs too much memory can be the reason.";
-        this.#stop(isReady ? memory : "The core cannot be loaded: worker.js failed.");
+        if (worker === this.#worker) {
+          const memory = "The core failed. A filter that needs too much memory can be the reason.";
+          this.#stop(isReady ? { failure: memory } : { failure: "The core cannot be loaded: worker.js failed.", isOfLoading: true });
+        }
         resolve(false);
       });
     });
-    worker.postMessage(this.#module);
     return worker;
   }
 
   /** Ends the worker, whose state is unknown. */
-  #stop(failure) {
+  #stop(answer) {
     this.#worker?.terminate();
     this.#worker = null;
-    this.#finish({ failure });
+    this.#finish(answer);
   }
 
   #finish(answer) {
     const job = this.#running;
     if (job === null) return;
     clearTimeout(job.timer);
+    clearTimeout(this.#yields);
+    // A job that was stopped while the module was loading waits for nothing any more.
+    this.#turn += 1;
     const { missing } = job.request;
-    job.resolve(missing ? { ...answer, missing } : answer);
+    job.resolve(missing && answer ? { ...answer, missing } : answer);
     this.#next();
   }
 
@@ -92,8 +134,10 @@ export class Core {
   }
 }
 
+/** The module, compiled while it arrives. Servers that do not know its type are no reason to fail. */
 async function load() {
   const response = await fetch("callgate.wasm");
   if (!response.ok) throw new Error(`callgate.wasm: ${response.status}`);
-  return WebAssembly.compile(await response.arrayBuffer());
+  const isKnown = /^application\/wasm\b/.test(response.headers.get("content-type") ?? "");
+  return isKnown ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }

@@ -1,5 +1,6 @@
 // Texts and files that are opened, dropped or pasted: they are refused before a field has them if they are too large.
 
+import { FIELDS } from "./controls.js";
 import { ELSEWHERE, FIELD, MAX_WORD, excess } from "./limits.js";
 import { notify } from "./notice.js";
 
@@ -44,7 +45,7 @@ async function textOf(file) {
 }
 
 /** How many files each field was given: only the newest counts, even if an older one is read later. */
-const given = { text: 0, before: 0 };
+const given = { text: 0, before: 0, log: 0 };
 
 async function read(field, file, place) {
   const number = ++given[field];
@@ -70,6 +71,7 @@ export function connectFiles(place) {
   };
   get("open").addEventListener("click", () => open("text"));
   get("open-before").addEventListener("click", () => open("before"));
+  get("open-log").addEventListener("click", () => open("log"));
   input.addEventListener("change", () => input.files[0] && read(field, input.files[0], place));
   addEventListener("dragover", (event) => {
     if (!event.dataTransfer?.types.includes("Files")) return;
@@ -82,13 +84,14 @@ export function connectFiles(place) {
     const files = [...(event.dataTransfer?.files ?? [])];
     if (files.length === 0) return;
     event.preventDefault();
-    read(event.target.id === "before" ? "before" : "text", files[0], place);
-  });
+    event.stopPropagation();
+    read(["before", "log"].includes(event.target.id) ? event.target.id : "text", files[0], place);
+  }, { capture: true });
   for (const field of document.querySelectorAll("textarea, input[type=text]")) {
     field.addEventListener("paste", paste);
     field.addEventListener("beforeinput", guard);
   }
-  for (const id of ["text", "before"]) get(id).addEventListener("input", forget);
+  for (const id of FIELDS) get(id).addEventListener("input", forget);
 }
 
 /** Why a field does not take a text in place of its selection; null if it does. */
@@ -104,7 +107,7 @@ function refusal(field, text) {
 }
 
 /** Refuses what the browser itself would put into a field: a dragged text, a correction, a text of an input method. */
-function guard(event) {
+export function guard(event) {
   const text = event.data ?? event.dataTransfer?.getData("text/plain") ?? "";
   // Single characters are typed; the request checks the result.
   if (text.length <= 2) return;

@@ -1,16 +1,23 @@
 // The page: connects the controls with the core.
 
+import { begin, connectBusy, end } from "./busy.js";
+import { FIELDS, MACHINE, controls, current, restore } from "./controls.js";
 import { Core } from "./core.js";
-import { examples } from "./examples.js";
-import { MACHINE, controls, current, restore } from "./controls.js";
+import { keep, keepWhenLeft, kept } from "./draft.js";
+import { openEditors } from "./editors.js";
+import { EXAMPLES } from "./examples.js";
 import { connectFiles } from "./files.js";
 import { connectLinks } from "./links.js";
 import { notify } from "./notice.js";
+import { offer, offerExamples } from "./offer.js";
+import { connectPanel, retry, show, showFailure, showNothing } from "./panel.js";
+import { connectPlaces, goTo } from "./places.js";
 import { asks, dismiss } from "./question.js";
-import { retry, show, showFailure, showNothing } from "./panel.js";
+import { namesOf, requestOf, textsOf } from "./request.js";
 import { fragmentOf, stateOf } from "./share.js";
 import { connectTabs, selectTab } from "./tabs.js";
-import { namesOf, requestOf, textsOf } from "./request.js";
+import { parsed } from "./trusted.js";
+import { connectUndo, replacing } from "./undo.js";
 
 /** The time after the last key press, in milliseconds. While the core answers, only the newest text waits. */
 const PAUSE = 10;
@@ -24,6 +31,8 @@ let timer;
 let asked = 0;
 let opened = 0;
 let isStarted = false;
+/** Whether the page still shows the answer that it was built with. */
+let isBuiltIn = false;
 
 /** Asks for what the controls say. Only the newest answer is shown. */
 async function ask() {
@@ -32,14 +41,35 @@ async function ask() {
   if (!isStarted) return;
   const number = ++asked;
   const state = current();
+  keep(draft);
   const request = requestOf(state);
-  if (request === null) return showNothing(state);
-  if (request.tooLong) return showFailure(request.tooLong, { view: state.view });
-  const answer = await core.ask(request);
-  if (answer === null || number !== asked) return;
   const about = { view: state.view, names: namesOf(state), texts: textsOf(state) };
-  if (answer.failure) return showFailure(answer.failure, about);
+  if (request === null || request.tooLong) {
+    end();
+    return request === null ? showNothing() : showFailure(request.tooLong, { view: state.view });
+  }
+  if (!isBuiltIn) begin();
+  isBuiltIn = false;
+  const answer = await core.ask(request);
+  if (number !== asked) return;
+  end();
+  // Something else has asked meanwhile.
+  if (answer === null) return;
+  if (answer.log && state.view !== "denied") return moveToLog(state);
+  if (answer.failure) {
+    showFailure(answer.failure, about);
+    return answer.isOfLoading ? retry().then(ask) : undefined;
+  }
   show(answer, about);
+  document.documentElement.dataset.answered = "";
+}
+
+/** What is kept for the next visit: nothing if there is no text, or the first example as it is. */
+function draft() {
+  const state = current();
+  const [{ state: first }] = EXAMPLES;
+  const isFirst = state.text === first.text && state.view === first.view && state.before === "" && state.log === "";
+  return isFirst || FIELDS.every((id) => state[id].trim() === "") ? null : state;
 }
 
 function askSoon() {
@@ -47,10 +77,35 @@ function askSoon() {
   timer = setTimeout(ask, PAUSE);
 }
 
-/** Shows a text that was opened, dropped or chosen. */
+/** A log in place of the filter is what was denied. */
+function moveToLog(state) {
+  restore({ ...state, text: "", name: "", log: state.text, view: "denied" });
+  notify("This is a log, so it is in the field for logs. Paste the filter into the other field for the rule and a change.");
+  return ask();
+}
+
+/** Shows a text that was opened or dropped. */
 function place(field, name, text) {
+  replacing("opening");
   get(field).value = text;
   get(field).dataset.name = name;
+  get("lesson").textContent = "";
+  ask();
+}
+
+/** Shows a state in place of the present one. */
+function replaceBy(state) {
+  restore(state);
+  get("lesson").textContent = "";
+  ask();
+}
+
+function choose({ state, lesson }) {
+  replacing("example");
+  // The machine and the kernel are not what an example is about.
+  const { machine, kernel, systemd, to } = current();
+  restore({ machine, kernel, systemd, to, ...state });
+  get("lesson").textContent = lesson;
   ask();
 }
 
@@ -75,65 +130,66 @@ async function open() {
   if (result === null || number !== opened) return false;
   if (result.failure) notify(result.failure);
   else if (result.question) openIfWanted(result, number);
-  else restore(result.state);
+  else openState(result.state);
   return !result.failure && !result.question;
+}
+
+function openState(state) {
+  if (isStarted) replacing("link");
+  restore(state);
+  get("lesson").textContent = "";
 }
 
 async function openIfWanted({ state, question }, number) {
   const isWanted = await asks(question, "Open");
   if (number !== opened) return;
   if (!isWanted) return notify("The link was not opened.");
-  restore(state);
+  openState(state);
   await ask();
 }
 
-function offer(about) {
-  const option = (name, title = name) => {
-    const element = document.createElement("option");
-    [element.value, element.textContent] = [name, title];
-    return element;
-  };
-  const group = (label, options) => {
-    const element = document.createElement("optgroup");
-    element.label = label;
-    element.append(...options);
-    return element;
-  };
-  get("format").append(...about.formats.map((name) => option(name)));
-  get("machine").append(...about.arches.map((name) => option(name)));
-  get("machine").value = MACHINE;
-  get("call-arch").append(...about.arches.map((name) => option(name)));
-  get("syscalls").append(...about.syscalls.map((name) => option(name)));
-  get("to").append(
-    group("Policies", about.targets.map((name) => option(name))),
-    group("Programs", about.code.map(({ name, title }) => option(name, title))),
-  );
-  get("version").textContent = about.version;
-  for (const example of examples(about)) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = example.title;
-    button.addEventListener("click", () => {
-      get("format").value = "";
-      place("text", example.name, example.text);
-    });
-    get("examples").append(button, " ");
-  }
+/** Goes to the rule about a syscall of the filter. */
+async function follow(arch, syscall) {
+  const state = { ...current(), view: "simulate", call: syscall, "call-arch": arch };
+  const answer = await core.ask(requestOf(state));
+  if (!answer?.ok) return;
+  const place = parsed(answer.body).querySelector(".position")?.textContent;
+  if (place === undefined || !goTo(place)) notify(`${answer.status}. No place in the text decides it.`);
 }
 
-async function start() {
-  for (const id of controls) {
+function connect() {
+  // Fields are replaced by editors, so their events are caught above them. The browser's own events in an editor come before
+  // the editor has read the change; it sends one of its own.
+  const isRead = ({ target, isTrusted }) => FIELDS.includes(target.id) && (target instanceof HTMLTextAreaElement || !isTrusted);
+  addEventListener("input", (event) => isRead(event) && askSoon(), { capture: true });
+  for (const id of controls.filter((id) => !FIELDS.includes(id))) {
     const element = get(id);
-    const isText = element.matches("textarea, input[type=text]");
+    const isText = element.matches("input[type=text]");
     element.addEventListener(isText ? "input" : "change", isText ? askSoon : ask);
   }
   for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
   connectTabs(ask);
   connectFiles(place);
   connectLinks();
+  connectPlaces();
+  connectBusy(() => core.stop());
+  connectUndo(current, replaceBy);
+  connectPanel({
+    follow,
+    apply(text) {
+      replacing("change");
+      get("text").value = text;
+      ask();
+    },
+  });
+  keepWhenLeft(draft);
   get("share").addEventListener("click", share);
   get("clear").addEventListener("click", () => {
-    place("text", "", "");
+    replacing("Clear");
+    for (const id of FIELDS) get(id).value = "";
+    get("text").dataset.name = "";
+    get("lesson").textContent = "";
+    ask();
     get("text").focus();
   });
   get("swap").addEventListener("click", () => {
@@ -143,19 +199,53 @@ async function start() {
     ask();
   });
   addEventListener("hashchange", async () => (await open()) && ask());
-  let about = await core.ask({ view: "about" });
-  while (about.failure) {
-    showFailure(about.failure);
-    await retry();
-    about = await core.ask({ view: "about" });
+}
+
+/** What the page offers: lists of names, from the file that is built with the module. */
+async function about() {
+  for (;;) {
+    try {
+      const response = await fetch("about.json");
+      if (!response.ok) throw new Error(`about.json: ${response.status}`);
+      return await response.json();
+    } catch (error) {
+      showFailure(`The page cannot be loaded: ${error.message}`);
+      await retry();
+    }
   }
-  offer(about);
-  isStarted = true;
+}
+
+async function start() {
+  const last = kept();
+  // The answer in the page is about the first example.
+  const isFirst = last === null && !location.hash.startsWith("#v1=");
+  if (!isFirst) {
+    get("text").value = "";
+    showNothing("Loading…");
+  }
+  connect();
+  const offered = await about();
+  offer(offered);
+  offerExamples(EXAMPLES, choose);
+  const typed = get("text").value;
   selectTab("explanation");
-  await open();
+  if (last !== null) restore({ machine: MACHINE, ...last });
+  const isOpened = await open();
+  if (isFirst && !isOpened) {
+    const [{ state, lesson }] = EXAMPLES;
+    // Somebody may have been faster than the page.
+    if (typed === "" || typed === state.text) {
+      restore({ ...current(), ...state });
+      get("lesson").textContent = lesson;
+      isBuiltIn = get("body").hasChildNodes();
+    }
+  }
+  isStarted = true;
   await ask();
+  await openEditors(offered.syscalls);
   document.documentElement.dataset.ready = "";
-  const source = { text: about.example, name: "example", machine: MACHINE, kernel: "6.18" };
+  const [{ state }] = EXAMPLES;
+  const source = { text: state.text, name: state.name, machine: MACHINE, kernel: "6.18" };
   for (let round = 0; round < WARMING; round++) await core.warm({ view: "explanation", source });
   // Keeps the page for use without a network, where browsers permit it.
   if ("serviceWorker" in navigator) await core.keepOffline();

@@ -1,7 +1,9 @@
 // Shows answers.
 
 import { hiddenIn, visible } from "./hidden.js";
+import { connectMaps } from "./map.js";
 import { connectOutput, clearOutput } from "./output.js";
+import { linkPlaces, markPlaces } from "./places.js";
 import { setHtml } from "./trusted.js";
 
 const get = (id) => document.getElementById(id);
@@ -9,6 +11,7 @@ const get = (id) => document.getElementById(id);
 /** Hints for a view that needs more input. */
 const MISSING = {
   before: "Paste the filter to compare with into the second field.",
+  log: "Paste a line of a log, a log, or the output of strace into the second field.",
   call: "Enter a syscall, such as openat(AT_FDCWD, 0, O_RDWR). Arguments are numbers or constants; missing ones are 0.",
 };
 
@@ -20,12 +23,20 @@ function note(text) {
 /** The view whose answer the body shows. */
 let shown = null;
 
+/** What the page does with a change that an answer proposes, and with a syscall of the map. */
+let actions = { apply: () => {}, follow: () => {} };
+
+export function connectPanel(given) {
+  actions = given;
+}
+
 /** An answer of the core about a view of filters with these names and texts. */
 export function show(answer, { view, names, texts }) {
   setHtml(get("messages"), answer.messages);
   get("status").textContent = visible(answer.status);
   warnAboutHidden(names, texts);
   linkPlaces(get("messages"), names);
+  markPlaces(answer.marks ?? [], names);
   if (!answer.ok) return keepOld(view);
   setHtml(get("head"), answer.head);
   for (const part of [get("head"), get("body")]) part.classList.remove("stale");
@@ -40,13 +51,32 @@ export function show(answer, { view, names, texts }) {
   setHtml(get("body"), answer.body);
   for (const tree of get("body").querySelectorAll("[data-width]")) tree.style.setProperty("--width", tree.dataset.width);
   linkPlaces(get("body"), names);
+  reachScrolled();
+  connectMaps(get("body"), actions.follow);
+  for (const button of get("body").querySelectorAll("[data-change]")) {
+    const text = answer.changes[Number(button.dataset.change)];
+    button.addEventListener("click", () => actions.apply(text));
+  }
 }
+
+/** What is wider than its place is scrolled, also by keys. */
+function reachScrolled() {
+  for (const part of document.querySelectorAll("#body .wide:not([role])")) {
+    const isScrolled = part.scrollWidth > part.clientWidth;
+    if (isScrolled) part.tabIndex = 0;
+    else part.removeAttribute("tabindex");
+  }
+}
+
+addEventListener("resize", reachScrolled);
+// Parts that open.
+addEventListener("toggle", reachScrolled, { capture: true });
 
 /** The last answer to the same view stays for comparison, and is visibly not the present one. */
 function keepOld(view) {
   clearOutput();
   if (view !== shown) get("body").replaceChildren();
-  note(get("body").hasChildNodes() ? "Below is the answer from before the error." : "");
+  note(get("body").hasChildNodes() ? "Below is the answer to the text before." : "");
   for (const part of [get("head"), get("body")]) part.classList.toggle("stale", part.hasChildNodes());
 }
 
@@ -57,6 +87,7 @@ export function showFailure(text, { view, names, texts } = {}) {
   if (texts) {
     warnAboutHidden(names, texts);
     linkPlaces(get("messages"), names);
+    markPlaces([], names);
   }
   keepOld(view);
 }
@@ -107,39 +138,11 @@ export function retry() {
 }
 
 /** Without a text. */
-export function showNothing() {
+export function showNothing(why = "Paste, drop or open a filter, or choose an example.") {
   for (const id of ["head", "messages", "body"]) get(id).replaceChildren();
   for (const id of ["head", "body"]) get(id).classList.remove("stale");
   clearOutput();
   get("status").textContent = "";
-  note("Paste, drop or open a filter, or choose an example.");
-}
-
-/** Makes positions in the texts of filters with these names clickable. */
-function linkPlaces(root, names) {
-  for (const place of root.querySelectorAll(".position")) {
-    const [, name, line, column] = /^(.*):(\d+):(\d+)$/s.exec(place.textContent) ?? [];
-    const field = [get("text"), get("before")].find((own) => names[own.id] === name);
-    if (!field || field.value === "") continue;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "place";
-    button.textContent = place.textContent;
-    button.addEventListener("click", () => select(field, Number(line), Number(column)));
-    place.replaceChildren(button);
-  }
-}
-
-/** Selects the word at a position. */
-function select(field, line, column) {
-  const lines = field.value.split("\n");
-  const before = lines.slice(0, line - 1).reduce((sum, text) => sum + text.length + 1, 0);
-  const text = lines[line - 1] ?? "";
-  // Columns count characters, and indices count UTF-16 units.
-  const offset = [...text].slice(0, column - 1).join("").length;
-  const length = /^[\w@~-]+/.exec(text.slice(offset))?.[0].length ?? 1;
-  field.focus();
-  field.setSelectionRange(before + offset, before + offset + length);
-  const height = parseFloat(getComputedStyle(field).lineHeight) || 18;
-  field.scrollTop = Math.max(0, (line - 1) * height - field.clientHeight / 2);
+  note(why);
+  markPlaces([], {});
 }

@@ -5,7 +5,15 @@ import { ELSEWHERE, FIELD, excess } from "./limits.js";
 /** Conditions of profiles are about this version, unless one is given. */
 const KERNEL = "6.18";
 
-/** The names of both filters in messages, which differ, so that places in messages are unique. */
+/** What units are read as, unless a version is given. */
+const newest = { systemd: "" };
+
+/** The newest version of systemd that the core knows. */
+export function setNewest(systemd) {
+  newest.systemd = systemd;
+}
+
+/** The names of the filters in messages, which differ, so that places in messages are unique. */
 export function namesOf(state) {
   const [text, before] = [state.name || "filter", state.beforeName || "before"];
   return { text, before: before === text ? `before/${before}` : before };
@@ -13,23 +21,28 @@ export function namesOf(state) {
 
 /** The texts of which an answer says something. */
 export function textsOf(state) {
-  return { text: state.text, before: state.view === "compare" ? state.before : "" };
+  return { text: state.text, before: state.view === "compare" ? state.before : "", log: state.view === "denied" ? state.log : "" };
 }
 
 /** The request for a state; null if there is nothing to ask. */
 export function requestOf(state) {
-  if (state.text.trim() === "") return null;
+  const isLogAlone = state.view === "denied" && state.log.trim() !== "";
+  if (state.text.trim() === "" && !isLogAlone) return null;
   // Texts that are put in are checked before; this one was typed.
-  for (const text of [state.text, state.before]) {
+  for (const text of [state.text, state.before, state.log]) {
     const why = excess(text, FIELD);
     if (why) return { tooLong: `${why} ${ELSEWHERE}` };
   }
+  if (state.text.trim() === "") return { view: "denied", log: state.log, arch: state.machine };
   const names = namesOf(state);
   const request = { view: state.view, source: source(state.text, names.text, state) };
   if (state.view === "compare") {
     if (state.before.trim() === "") return { ...request, view: "explanation", missing: "before" };
     // The format and variables are those of the filter above; the other one shows its own format.
     request.before = source(state.before, names.before, { ...state, format: "", set: "" });
+  } else if (state.view === "denied") {
+    if (state.log.trim() === "") return { ...request, view: "explanation", missing: "log" };
+    request.log = state.log;
   } else if (state.view === "convert") {
     [request.to, request.closest] = [state.to, state.closest];
   } else if (state.view === "simulate") {
@@ -41,8 +54,8 @@ export function requestOf(state) {
   return request;
 }
 
-function source(text, name, { format, machine, arches, kernel, caps, set }) {
-  const source = { text, name, machine, kernel: kernel.trim() || KERNEL };
+function source(text, name, { format, machine, arches, kernel, systemd, caps, set }) {
+  const source = { text, name, machine, kernel: kernel.trim() || KERNEL, systemd: systemd.trim() || newest.systemd };
   const given = { format, arches: arches.trim(), caps: caps.trim(), set: set.trim() };
   for (const [key, value] of Object.entries(given)) if (value !== "") source[key] = value;
   return source;

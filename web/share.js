@@ -9,7 +9,7 @@ import { LINK, MAX_WORD, excess, linesOf } from "./limits.js";
 const MAX_FRAGMENT = 32_000;
 const PREFIX = "v1=";
 
-/** The maximum number of bytes in a fragment: two texts and the controls as JSON, in UTF-8. */
+/** The maximum number of bytes in a fragment: texts and the controls as JSON, in UTF-8. */
 const MAX_BYTES = 4 * LINK.characters;
 
 /** The number of compressed bytes that are decompressed at once: deflate makes at most 1,032 bytes of one. */
@@ -18,8 +18,9 @@ const PIECE = 64;
 /** Larger states are opened only after a question. */
 const LARGE = { characters: 1 << 15, lines: 2000 };
 
-/** The keys of a state with a filter. */
-const FILTERS = ["text", "before"];
+/** The keys of a state with a filter or a log, and what each is. */
+const WHAT = { text: "The filter in the link", before: "The filter to compare with in the link", log: "The log in the link" };
+const FILTERS = Object.keys(WHAT);
 
 const grouped = (number) => number.toLocaleString("en");
 
@@ -69,7 +70,7 @@ function refusal(state) {
   for (const [key, value] of Object.entries(state)) {
     if (typeof value !== "string") continue;
     if (FILTERS.includes(key)) {
-      const why = excess(value, LINK, key === "text" ? "The filter in the link" : "The filter to compare with in the link");
+      const why = excess(value, LINK, WHAT[key]);
       if (why) return why;
     } else if (value.length > MAX_WORD) {
       return `An option in the link has ${grouped(value.length)} characters, and the limit is ${grouped(MAX_WORD)}.`;

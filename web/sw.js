@@ -1,4 +1,4 @@
-// Keeps the files of the page, so that it works without a network. `cargo xtask web` sets the version and the names.
+// Keeps the files of the page, so that it works without a network. `web/build.mjs` sets the version and the names.
 
 const VERSION = "development";
 const FILES = [/* files */];

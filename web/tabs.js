@@ -14,9 +14,11 @@ export function selectTab(name) {
     const isSelected = view(tab) === name;
     tab.setAttribute("aria-selected", String(isSelected));
     tab.tabIndex = isSelected ? 0 : -1;
+    // On small screens, the tabs are a row that is scrolled.
+    if (isSelected) tab.parentElement.scrollLeft = tab.offsetLeft - (tab.parentElement.clientWidth - tab.clientWidth) / 2;
   }
   document.getElementById("panel").setAttribute("aria-labelledby", `tab-${name}`);
-  for (const [id, own] of [["before-field", "compare"], ["convert-controls", "convert"], ["simulate-controls", "simulate"]]) {
+  for (const [id, own] of [["before-field", "compare"], ["log-field", "denied"], ["convert-controls", "convert"], ["simulate-controls", "simulate"]]) {
     document.getElementById(id).hidden = name !== own;
   }
 }

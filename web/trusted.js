@@ -13,6 +13,13 @@ export function setHtml(element, html) {
   element.innerHTML = policy?.createHTML(html) ?? html;
 }
 
+/** The same as a fragment that is not shown. */
+export function parsed(html) {
+  const template = document.createElement("template");
+  setHtml(template, html);
+  return template.content;
+}
+
 /** The address of a script of this page. */
 export function scriptUrl(url) {
   return policy?.createScriptURL(url) ?? url;

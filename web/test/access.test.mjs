@@ -1,10 +1,11 @@
 // The page without a mouse, for screen readers, on small screens and in the dark.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { PROFILE, answered, noticed, opens, selects, shows, withPage } from "./harness.mjs";
+import { PROFILE, answered, fills, noticed, opens, selects, shows, withPage } from "./harness.mjs";
 
-const VIEWS = ["explanation", "findings", "program", "compare", "convert", "simulate"];
+const VIEWS = ["explanation", "denied", "findings", "compare", "program", "convert", "simulate"];
 const focused = (page) => page.evaluate(() => document.activeElement.id);
 
 /** Presses Tab until an element has the focus. */
@@ -19,11 +20,13 @@ async function tabTo(page, id) {
 test("everything works with the keyboard", () =>
   withPage(async (page) => {
     await tabTo(page, "text");
+    await page.keyboard.press("Control+A");
     await answered(page, () => page.keyboard.insertText("ALLOW { read } DEFAULT KILL"));
     await tabTo(page, "tab-explanation");
     // The tabs are one stop, and arrows move between them.
     await answered(page, () => page.keyboard.press("ArrowRight"));
-    assert.equal(await focused(page), "tab-findings");
+    assert.equal(await focused(page), "tab-denied");
+    await answered(page, () => page.keyboard.press("ArrowRight"));
     assert.ok(await page.$("#findings"));
     await answered(page, () => page.keyboard.press("End"));
     assert.equal(await focused(page), "tab-simulate");
@@ -81,7 +84,7 @@ test("nothing is wider than a screen of 360 px", () =>
       await opens(page, PROFILE);
       for (const view of VIEWS) {
         await selects(page, view);
-        if (view === "compare") await answered(page, () => page.fill("#before", "ALLOW { read } DEFAULT KILL"));
+        if (view === "compare") await fills(page, "before", "ALLOW { read } DEFAULT KILL");
         if (view === "convert") await answered(page, () => page.selectOption("#to", "c"));
         const width = await page.evaluate(() => document.documentElement.scrollWidth);
         assert.ok(width <= 360, `${view}: ${width}`);
@@ -150,3 +153,103 @@ for (const colorScheme of ["light", "dark"]) {
       { options: { colorScheme } },
     ));
 }
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`axe finds nothing in any tab in ${colorScheme} mode`, () =>
+    withPage(
+      async (page) => {
+        await page.evaluate(AXE);
+        await opens(page, PROFILE);
+        for (const view of VIEWS) {
+          await selects(page, view);
+          if (view === "compare") await fills(page, "before", "ALLOW { read, bpf } DEFAULT KILL");
+          if (view === "denied") await fills(page, "log", RECORD);
+          if (view === "simulate") await answered(page, () => page.fill("#call", "ptrace"));
+          assert.deepEqual(await violations(page), [], view);
+        }
+      },
+      { options: { colorScheme } },
+    ));
+}
+
+const AXE = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const RECORD = `type=SECCOMP msg=audit(1.2:3): auid=0 uid=0 gid=0 ses=1 pid=7 comm="nginx" exe="/n" sig=31 arch=c000003e syscall=165 compat=0 ip=0x7f code=0x80000000\n`;
+
+/** What contradicts WCAG 2.2 A and AA. */
+const violations = (page) =>
+  page.evaluate(async () => {
+    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+    const { violations } = await window.axe.run(document, { runOnly: { type: "tag", values: tags }, resultTypes: ["violations"] });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)).join(" | ")}`);
+  });
+
+test("the map is one stop for Tab, arrows go from square to square, and Enter goes to the rule", () =>
+  withPage(async (page) => {
+    await shows(page, "ALLOW { read, write } DEFAULT KILL");
+    assert.equal(await page.$$eval("#map g.sq[tabindex='0']", (all) => all.length), 1);
+    await page.focus("#map g.sq[tabindex='0']");
+    const caption = () => page.textContent("#map .map-caption");
+    const first = await caption();
+    assert.match(first, /^\w+ \(\d+\): /);
+    await page.keyboard.press("ArrowRight");
+    const second = await caption();
+    assert.notEqual(second, first);
+    await page.keyboard.press("ArrowDown");
+    assert.notEqual(await caption(), second);
+    await page.keyboard.press("Home");
+    assert.equal(await caption(), first);
+    const read = page.locator("#map g.sq[aria-label^='read (']").first();
+    await read.focus();
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.activeElement.id === "text");
+    assert.deepEqual(await page.$eval("#text", (field) => [field.selectionStart, field.selectionEnd]), [8, 12]);
+  }));
+
+test("the map has names on touch", () =>
+  withPage(
+    async (page) => {
+      await shows(page, "ALLOW { read, write } DEFAULT KILL");
+      await page.locator("#map g.sq[aria-label^='write (']").first().tap();
+      assert.match(await page.textContent("#map .map-caption"), /^write \(\d+\): ALLOW/);
+      // The first tap shows the name, the second one the rule.
+      assert.notEqual(await focused(page), "text");
+      await page.locator("#map g.sq[aria-label^='write (']").first().tap();
+      await page.waitForFunction(() => document.activeElement.id === "text");
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+    },
+    { options: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } },
+  ));
+
+test("buttons are large enough for fingers", () =>
+  withPage(
+    async (page) => {
+      const small = await page.$$eval("button, select, [role=tab]", (all) =>
+        all.filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 44).map((one) => one.textContent),
+      );
+      assert.deepEqual(small, []);
+    },
+    { options: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } },
+  ));
+
+test("lists that are cut can be opened, and nothing advises commands or shows backticks", () =>
+  withPage(async (page) => {
+    await opens(page, PROFILE);
+    assert.doesNotMatch(await page.textContent("#body"), /`|Point at a square for|callgate \w+ prints/);
+    await selects(page, "compare");
+    await fills(page, "before", "ALLOW { read } DEFAULT KILL");
+    const more = page.locator("#comparison .more").first();
+    assert.match(await more.locator("summary").textContent(), /^and \d+ more$/);
+    await more.locator("summary").click();
+    assert.ok((await more.innerText()).length > 200);
+    assert.doesNotMatch(await page.textContent("#body"), /`/);
+  }));
+
+test("what is dangerous has the colour of danger, and what is impossible is calm", () =>
+  withPage(async (page) => {
+    await shows(page, "ALLOW { read, openat, init_module } DEFAULT KILL");
+    const rows = await page.$$eval("#summary table tr", (all) => all.map((row) => [row.cells[0].textContent, row.querySelector(".chip")?.className, row.querySelector(".chip")?.textContent]));
+    const of = (what) => rows.find(([title]) => title.startsWith(what)).slice(1);
+    assert.deepEqual(of("load kernel modules"), ["chip killed", "dangerous: yes"]);
+    assert.deepEqual(of("open files"), ["chip allowed", "yes"]);
+    assert.deepEqual(of("mount file systems"), ["chip neutral", "no"]);
+  }));

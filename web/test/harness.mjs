@@ -3,15 +3,14 @@
 import { after, before as beforeAll } from "node:test";
 import { execFile } from "node:child_process";
 import { createServer } from "node:http";
-import { readFile } from "node:fs/promises";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { extname, join } from "node:path";
+import { join } from "node:path";
 import { chromium } from "playwright-core";
+import { fileOf } from "../serve.mjs";
 
 const ROOT = process.env.CALLGATE_WEB ?? "target/web";
 const COMMAND = process.env.CALLGATE ?? "target/debug/callgate";
-const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".wasm": "application/wasm" };
 
 /** The machine of the command, as the page names it. */
 export const MACHINE = { x64: "x86_64", arm64: "aarch64" }[process.arch] ?? "x86_64";
@@ -56,13 +55,12 @@ async function start() {
     } catch {
       return response.writeHead(503).end();
     }
-    try {
-      const content = patient(name, await readFile(join(ROOT, name)));
-      response.writeHead(200, { "content-type": TYPES[extname(name)] ?? "application/octet-stream" });
-      response.end(content);
-    } catch {
-      response.writeHead(404).end();
-    }
+    // What is changed below is read uncompressed.
+    const accepted = name === "core.js" ? "" : request.headers["accept-encoding"];
+    const file = await fileOf(ROOT, name, accepted);
+    if (file === null) return response.writeHead(404).end();
+    response.writeHead(200, file.headers);
+    response.end(patient(name, file.content));
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   origin = `http://127.0.0.1:${server.address().port}/`;
@@ -148,6 +146,12 @@ export async function answered(page, action) {
   return page.textContent("#status");
 }
 
+/** The text of a field. */
+export const value = (page, id = "text") => page.evaluate((id) => document.getElementById(id).value, id);
+
+/** Puts a text into a field, and waits for the answer. */
+export const fills = (page, id, text) => answered(page, () => pastes(page, id, text));
+
 /** Shows a text, and waits for its answer. */
 export const shows = (page, text) => answered(page, () => pastes(page, "text", text));
 
@@ -160,9 +164,9 @@ export const pastes = (page, id, text) =>
       field.select();
       const clipboardData = new DataTransfer();
       clipboardData.setData("text/plain", text);
-      const event = new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true });
-      // Only the browser itself pastes what the page does not handle.
-      if (!field.dispatchEvent(event)) return field.value === text;
+      const event = new ClipboardEvent("paste", { clipboardData, bubbles: true, composed: true, cancelable: true });
+      // Only the browser itself pastes what the page does not handle. An editor has the focus inside.
+      if (!(field.input ?? field).dispatchEvent(event)) return field.value === text.replace(/\r\n?/g, "\n");
       field.value = text;
       return field.dispatchEvent(new Event("input"));
     },

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deflateRawSync } from "node:zlib";
-import { answered, drops, noticed, origin, pastes, scratchFile, selects, shows, withPage } from "./harness.mjs";
+import { answered, drops, noticed, origin, pastes, scratchFile, selects, shows, value, withPage } from "./harness.mjs";
 
 const GOOD = "ALLOW { read, write } DEFAULT KILL";
 
@@ -34,6 +34,9 @@ const WITHIN = {
   "distinct lines": Array.from({ length: 10_000 }, (_, at) => `x${at} `.padEnd(51, "abcdefg hij ")).join("\n"),
   "many letters": Array.from({ length: 200 }, (_, at) => String.fromCodePoint(...Array.from({ length: 100 }, (_, own) => 0x3400 + at * 100 + own))).join("\n"),
   "brackets": "[".repeat(1 << 19),
+  "slashes": "/".repeat(1 << 19),
+  "words in a line": "read, ".repeat(80_000),
+  "blanks": `x${" ".repeat(500_000)}x`,
 };
 
 /** The fragment of a link with this state. */
@@ -72,7 +75,7 @@ for (const [what, [text, message]] of Object.entries(BEYOND)) {
       await page.evaluate(() => (document.getElementById("notice").textContent = ""));
       await drops(page, "hostile.txt", text);
       await noticed(page, text.length > 3_000_000 ? /bytes, and this page reads at most/ : message);
-      assert.equal(await page.inputValue("#text"), GOOD);
+      assert.equal(await value(page), GOOD);
       await isPrompt(page, what);
     }));
 
@@ -80,7 +83,7 @@ for (const [what, [text, message]] of Object.entries(BEYOND)) {
     withPage(
       async (page) => {
         await noticed(page, /Ask for the file instead/);
-        assert.equal(await page.inputValue("#text"), "");
+        assert.equal(await value(page), "");
         assert.match(await shows(page, GOOD), /^Allows: 2 of/);
       },
       { fragment: link({ text }) },
@@ -93,7 +96,7 @@ for (const [what, text] of Object.entries(WITHIN)) {
       await shows(page, GOOD);
       await watch(page);
       await shows(page, text);
-      assert.equal(await page.inputValue("#text"), text);
+      assert.equal(await value(page), text);
       for (const view of ["findings", "program", "explanation"]) await selects(page, view);
       await isPrompt(page, what);
     }));
@@ -163,11 +166,11 @@ test("a large link is opened after a question only", () =>
       assert.match(await page.textContent("#question"), /This link holds 83 kB of text in 2,501 lines/);
       assert.ok(await page.isVisible("#question"));
       assert.equal(await page.evaluate(() => document.activeElement.id), "question-no");
-      assert.equal(await page.inputValue("#text"), "");
+      assert.equal(await value(page), "");
       await page.keyboard.press("Escape");
       await noticed(page, /not opened/);
       assert.equal(await page.isVisible("#question"), false);
-      assert.equal(await page.inputValue("#text"), "");
+      assert.equal(await value(page), "");
       // The same link again, and another one while it is asked.
       await page.evaluate((fragment) => {
         location.hash = "";
@@ -186,7 +189,7 @@ test("a large link is opened after a question only", () =>
   ));
 
 test("usual links are opened at once", () =>
-  withPage(async (page) => assert.equal(await page.inputValue("#text"), GOOD), { fragment: link({ text: GOOD }) }));
+  withPage(async (page) => assert.equal(await value(page), GOOD), { fragment: link({ text: GOOD }) }));
 
 test("options in a link have limits", () =>
   withPage(

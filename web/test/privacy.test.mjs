@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PROFILE, answered, noticed, opens, origin, ready, selects, shows, withPage } from "./harness.mjs";
 
-const STATIC = /^[a-z]*\.(html|js|css|svg|wasm)$|^$/;
+const STATIC = /^[a-z]*\.(html|js|css|svg|wasm|json|txt)$|^$/;
 
 test("only files of the page are requested, and nothing while it is used", () =>
   withPage(async (page, { requests }) => {
@@ -12,7 +12,7 @@ test("only files of the page are requested, and nothing while it is used", () =>
     // It keeps the files of the page, which are requests as well.
     await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
     const loaded = requests.length;
-    for (const view of ["findings", "program", "compare", "convert", "simulate"]) await selects(page, view);
+    for (const view of ["denied", "findings", "program", "compare", "convert", "simulate"]) await selects(page, view);
     await answered(page, () => page.fill("#call", "read"));
     await page.click("#share");
     await noticed(page, /address/);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered, noticed, origin, selects, shows, withPage } from "./harness.mjs";
+import { answered, noticed, origin, selects, shows, value, withPage } from "./harness.mjs";
 
 const POLICY = "// ü 🦀\nALLOW { read, socket(family) { family == AF_UNIX } } DEFAULT KILL\n";
 
@@ -20,14 +20,14 @@ test("a bookmark restores text, options and view", async () => {
   });
   await withPage(
     async (page) => {
-      assert.equal(await page.inputValue("#text"), POLICY);
+      assert.equal(await value(page), POLICY);
       assert.equal(await page.inputValue("#arches"), "aarch64");
       assert.equal(await page.getAttribute("#tab-simulate", "aria-selected"), "true");
       await page.waitForSelector("#simulated");
       assert.match(await page.textContent("#status"), /^aarch64 socket\(AF_INET\): KILL/);
       await page.reload();
       await page.waitForSelector("#simulated");
-      assert.equal(await page.inputValue("#text"), POLICY);
+      assert.equal(await value(page), POLICY);
     },
     { fragment: address.slice(origin.length) },
   );
@@ -51,7 +51,7 @@ test("an address that was cut or changed has a message", async () => {
 test("other fragments are not filters", () =>
   withPage(
     async (page) => {
-      assert.equal(await page.inputValue("#text"), "");
+      assert.match(await value(page), /defaultAction/);
       assert.equal(await page.isVisible("#notice"), false);
     },
     { fragment: "#page-answer" },

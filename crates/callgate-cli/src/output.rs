@@ -19,10 +19,10 @@ pub(crate) use new_file::{
 };
 pub(crate) use place::Directory;
 
-/// The width of output in columns, unless `COLUMNS` is set.
+/// The width of output in columns where neither `COLUMNS` nor a terminal gives one.
 const WIDTH: usize = 80;
 
-/// The widths that `COLUMNS` can select: narrower tables cannot be read, and neither can longer lines.
+/// The widths that these can select: narrower tables cannot be read, and neither can longer lines.
 const WIDTHS: RangeInclusive<usize> = 40..=200;
 
 /// Writes text to standard output; keeps styles only on a terminal.
@@ -36,15 +36,22 @@ pub(crate) fn text_of(styled: &str) -> String {
     anstream::adapter::strip_str(styled).to_string()
 }
 
-/// The maximum width of output in columns: `COLUMNS` within bounds, or 80.
+/// The maximum width of output in columns: `COLUMNS`, which shells rarely export, or the width of the terminal, within bounds;
+/// 80 otherwise.
 pub(crate) fn columns() -> usize {
     static COLUMNS: OnceLock<usize> = OnceLock::new();
-    *COLUMNS.get_or_init(|| columns_of(std::env::var("COLUMNS").ok().as_deref()))
+    *COLUMNS.get_or_init(|| columns_of(std::env::var("COLUMNS").ok().as_deref(), of_terminal()))
 }
 
-fn columns_of(variable: Option<&str>) -> usize {
+/// The width of the terminal, if standard output is one. Some terminals, such as those of serial lines, say 0.
+fn of_terminal() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(size.ws_col.into()).filter(|columns| *columns > 0)
+}
+
+fn columns_of(variable: Option<&str>, terminal: Option<usize>) -> usize {
     let given = variable.and_then(|text| text.parse::<usize>().ok()).filter(|columns| *columns > 0);
-    given.map_or(WIDTH, |columns| columns.clamp(*WIDTHS.start(), *WIDTHS.end()))
+    given.or(terminal).map_or(WIDTH, |columns| columns.clamp(*WIDTHS.start(), *WIDTHS.end()))
 }
 
 /// Appends wrapped text and a line break. In the first line, `used` columns are taken; the others start with `indent`
@@ -100,16 +107,20 @@ mod tests {
 
     #[test]
     fn the_width_is_within_bounds() {
-        for (variable, columns) in [
-            (None, 80),
-            (Some(""), 80),
-            (Some("wide"), 80),
-            (Some("0"), 80),
-            (Some("20"), 40),
-            (Some("120"), 120),
-            (Some("100000"), 200),
+        for (variable, terminal, columns) in [
+            (None, None, 80),
+            (Some(""), None, 80),
+            (Some("wide"), None, 80),
+            (Some("0"), None, 80),
+            (Some("20"), None, 40),
+            (Some("120"), None, 120),
+            (Some("100000"), None, 200),
+            (None, Some(132), 132),
+            (None, Some(10), 40),
+            (Some(""), Some(132), 132),
+            (Some("60"), Some(132), 60),
         ] {
-            assert_eq!(columns_of(variable), columns, "{variable:?}");
+            assert_eq!(columns_of(variable, terminal), columns, "{variable:?}, {terminal:?}");
         }
     }
 }

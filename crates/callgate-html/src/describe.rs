@@ -89,6 +89,22 @@ pub(crate) fn tooltip(outcome: &Outcome, arch: Arch, syscall: (u32, &str)) -> St
     lines.join("; ")
 }
 
+/// Names, separated by commas; of many, the first ones, and a part that opens with the others. Not for the content of `p`.
+pub(crate) fn names(markup: &mut Markup, names: &[&str], most: usize) {
+    /// So few names are not worth a part of their own.
+    const FEW: usize = 3;
+    let most = if names.len() <= most + FEW { names.len() } else { most };
+    let (first, rest) = names.split_at_checked(most).unwrap_or((names, &[]));
+    markup.span("names", &first.join(", "));
+    if !rest.is_empty() {
+        markup.text(" ");
+        markup.element("details", &[("class", "more")], |more| {
+            more.leaf("summary", &[], &format!("and {} more", rest.len()));
+            more.span("names", &rest.join(", "));
+        });
+    }
+}
+
 /// `1 syscall`, `2 syscalls`, with a comma between thousands.
 pub fn counted(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };

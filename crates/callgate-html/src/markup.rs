@@ -104,6 +104,18 @@ impl Markup {
         self.element("div", &attributes, content);
     }
 
+    /// Text of this program with code between backticks, as messages have it. A backtick without its pair stays one.
+    pub fn prose(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some((before, tail)) = rest.split_once('`') {
+            let Some((code, after)) = tail.split_once('`') else { break };
+            self.text(before);
+            self.leaf("code", &[], code);
+            rest = after;
+        }
+        self.text(rest);
+    }
+
     /// An element that never has content: one of SVG, or one that HTML has no end tag for.
     pub fn empty(&mut self, name: &'static str, attributes: Attributes<'_>) {
         self.start(name, attributes);
@@ -203,6 +215,14 @@ mod tests {
             markup.as_str(),
             "<p title=\"&quot;&gt;&lt;script&gt;\"><b>&lt;i&gt;</b><br/></p>\n"
         );
+    }
+
+    #[test]
+    fn text_between_backticks_is_code() {
+        let prose = |text: &str| Markup::of(|markup| markup.prose(text)).into_string();
+        assert_eq!(prose("deny `a` and `b<`."), "deny <code>a</code> and <code>b&lt;</code>.");
+        assert_eq!(prose("`a` and `b"), "<code>a</code> and `b");
+        assert_eq!(prose(""), "");
     }
 
     #[test]

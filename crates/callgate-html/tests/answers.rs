@@ -2,7 +2,7 @@
 
 use callgate_bpf::printable::is_printable;
 use callgate_formats::syntax::json::parse;
-use callgate_formats::syntax::tree::Node;
+use callgate_formats::syntax::tree::{Node, NodeKind};
 use callgate_html::web::{MAX_REQUEST, answer};
 use callgate_requests::json::Json;
 
@@ -277,6 +277,98 @@ fn a_simulated_syscall_has_its_verdict_and_the_rule() {
     }
 }
 
+const RECORD: &str = "type=SECCOMP msg=audit(1.2:3): auid=0 uid=0 gid=0 ses=1 pid=7 comm=\"nginx\" exe=\"/<b>\" sig=31 \
+                      arch=c000003e syscall=165 compat=0 ip=0x7f code=0x0\n";
+
+#[test]
+fn a_denial_has_its_rule_and_a_proved_change() {
+    let policy = "ALLOW {\n  read, write\n}\nDEFAULT KILL\n";
+    let of = |policy: &str, log: &str| {
+        let answer = ask("denied", policy, &format!(r#", "log": {}"#, Json::from(log)));
+        check(field(&answer, "body"));
+        answer
+    };
+    let denied = of(policy, RECORD);
+    assert_eq!(field(&denied, "status"), "1 denied syscall in the log.");
+    let body = text(field(&denied, "body"));
+    for part in [
+        "mount(",
+        "KILL_THREAD",
+        "source:4:",
+        "proved to allow mount with all arguments, and nothing else",
+    ] {
+        assert!(body.contains(part), "{part}: {body}");
+    }
+    let changes = denied.get("changes").unwrap().items();
+    let changed = changes.first().and_then(Node::text).unwrap();
+    assert_eq!(changed, "ALLOW {\n  read, write, mount\n}\nDEFAULT KILL\n");
+    let after = of(changed, RECORD);
+    assert!(text(field(&after, "body")).contains("This filter allows it"), "{after:?}");
+    assert!(after.get("changes").unwrap().items().is_empty());
+    // A program has no rules to change.
+    let program = of("ret #0", RECORD);
+    assert!(
+        text(field(&program, "body")).contains("a program has no rules to change"),
+        "{program:?}"
+    );
+    // With one verdict for some arguments and another one for others, a change for all would undo both.
+    let several = of("ERRNO(1) { mount(a, b, c, flags) { flags == 1 } } DEFAULT KILL", RECORD);
+    assert!(text(field(&several, "body")).contains("the arguments decide"), "{several:?}");
+}
+
+#[test]
+fn a_log_alone_has_what_the_syscalls_are_for() {
+    let of = |log: &str| {
+        let request =
+            format!(r#"{{"view": "denied", "arch": "x86_64", "log": {}}}"#, Json::from(log));
+        let answer = parsed(&answer(&request));
+        check(field(&answer, "body"));
+        (field(&answer, "status").to_owned(), text(field(&answer, "body")))
+    };
+    let (status, body) = of(RECORD);
+    assert_eq!(status, "1 denied syscall in the log.");
+    assert!(body.contains("mount(") && body.contains("dangerous"), "{body}");
+    let (_, failed) = of("7 unshare(CLONE_NEWUSER) = -1 EPERM (Operation not permitted)\n");
+    assert!(failed.contains("ERRNO(EPERM)") && failed.contains("CAP_SYS_ADMIN"), "{failed}");
+    let (nothing, _) = of("hello\n");
+    assert!(nothing.starts_with("Nothing was recognized"), "{nothing}");
+}
+
+#[test]
+fn a_log_in_place_of_a_filter_is_known_as_one() {
+    let is_log = |text: &str| {
+        let answer = ask("explanation", text, "");
+        match answer.get("log").map(|log| &log.kind) {
+            Some(NodeKind::Bool(is_log)) => *is_log,
+            _ => panic!("{answer:?}"),
+        }
+    };
+    assert!(is_log(RECORD));
+    assert!(is_log("7 unshare(CLONE_NEWUSER) = -1 EPERM (Operation not permitted)\n"));
+    assert!(!is_log("ALLOW { raed } DEFAULT KILL"));
+    assert!(!is_log("{"));
+}
+
+#[test]
+fn places_of_messages_and_findings_are_marks() {
+    let of = |answer: &Node<'_>| -> Vec<(String, String)> {
+        let marks = answer.get("marks").unwrap().items().iter();
+        marks
+            .map(|mark| (field(mark, "place").to_owned(), field(mark, "severity").to_owned()))
+            .collect()
+    };
+    let wrong = ask("explanation", "ALLOW { raed } DEFAULT KILL", "");
+    assert_eq!(of(&wrong), [("source:1:9".to_owned(), "error".to_owned())]);
+    let profile = r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{"names": ["read", "foo"], "action": "SCMP_ACT_ALLOW"}]}"#;
+    let found = of(&ask("explanation", profile, ""));
+    assert!(
+        found
+            .iter()
+            .any(|(place, severity)| place.starts_with("source:1:") && severity == "warning"),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn invalid_requests_have_messages() {
     for request in ["", "[]", "{", "{}", r#"{"view": "x"}"#, r#"{"view": "findings", "source": 1}"#]
@@ -291,4 +383,10 @@ fn invalid_requests_have_messages() {
     assert!(answer(&long).contains("the maximum is 8388608"));
     let about = parsed(&answer(r#"{"view": "about"}"#));
     assert!(about.get("arches").is_some_and(|arches| arches.items().len() > 20));
+    let syscalls = about.get("syscalls").unwrap().items();
+    let ptrace = syscalls.iter().find(|one| field(one, "name") == "ptrace").unwrap();
+    let args: Vec<&str> =
+        ptrace.get("args").unwrap().items().iter().filter_map(Node::text).collect();
+    assert_eq!(args, ["request", "pid", "addr", "data"]);
+    assert!(!field(ptrace, "danger").is_empty() && !field(ptrace, "purpose").is_empty());
 }

@@ -223,7 +223,7 @@ fn the_map_shows_every_syscall_once_with_its_outcome() {
         ("sq denied", "openat (257): ERRNO(EPERM)"),
         ("sq killed", "ptrace (101): KILL_PROCESS"),
         ("sq notified", "mount (165): USER_NOTIF"),
-        ("sq logged", "bpf (321): LOG"),
+        ("sq logged danger", "bpf (321): LOG"),
         ("sq conditional", "socket (41): ALLOW if family.low == AF_UNIX; else ERRNO(EPERM)"),
     ] {
         assert!(tips.contains(&tip), "{tip:?}");
@@ -250,8 +250,9 @@ fn the_summary_answers_what_people_ask() {
     };
     assert!(row("create sockets").contains(">for some arguments<"), "{}", row("create sockets"));
     assert!(row("mount file systems").contains(">another process decides<"));
-    assert!(row("load BPF programs into the kernel").contains(">yes<"));
-    assert!(row("execute programs").contains(">no<"));
+    let bpf = row("load BPF programs into the kernel");
+    assert!(bpf.contains("\"chip killed\">dangerous: yes<"), "{bpf}");
+    assert!(row("execute programs").contains("\"chip neutral\">no<"));
     let filter = Filter::builder([Arch::X86_64, Arch::Aarch64]).allow(["read"]).unwrap();
     let made = self::made(filter.build().unwrap().policy());
     let text = summary(&subject("p", &made)).markup().into_string();

@@ -23,24 +23,24 @@ const EXAMPLES: usize = 2;
 
 const HEADING: Style = Style::new().bold();
 
-/// The subcommands that nearly everyone needs, with an example each: those that README and the documents use most.
-const USUAL: [(&str, &str, &str); 5] = [
-    ("explain", "List what a filter does with each syscall", "callgate explain profile.json"),
+/// What people come for, each with the command line that answers it.
+const TASKS: [(&str, &str); 5] = [
+    ("Find what blocked a program, and the change that allows it", "journalctl -k | callgate why"),
     (
-        "diff",
-        "Compare two filters, with a syscall for each difference",
-        "callgate diff old.json new.json",
-    ),
-    (
-        "compile",
-        "Compile a filter to a program that is proved equivalent",
-        "callgate compile profile.json -o filter.bpf",
-    ),
-    ("run", "Run a command under a filter", "callgate run profile.json -- make -j8"),
-    (
-        "record",
-        "Record the syscalls of a command, to generate a profile from them",
+        "Make a profile for a program",
         "callgate record -o T.json -- make test; callgate generate T.json",
+    ),
+    (
+        "See what a filter allows, and what changed",
+        "callgate explain profile.json; callgate diff old.json new.json",
+    ),
+    (
+        "Build a filter into a program: C, Rust, Go or a BPF file",
+        "callgate compile policy.kafel --emit c -o filter.h",
+    ),
+    (
+        "Make a filter faster, proved to do the same",
+        "callgate optimize filter.bpf -o faster.bpf --stats",
     ),
 ];
 
@@ -166,9 +166,9 @@ pub(crate) fn all_commands(root: &Command) -> String {
 
 fn of_root(command: &Command) -> String {
     let mut text = start(command);
-    for (name, about, example) in USUAL {
-        let _ = writeln!(text, "  {HEADING}{name:8}{HEADING:#} {about}");
-        let _ = writeln!(text, "             {example}");
+    for (task, line) in TASKS {
+        let _ = writeln!(text, "  {HEADING}{task}{HEADING:#}");
+        let _ = writeln!(text, "    {line}");
     }
     let sources = format!(
         "A SOURCE is a filter: {}; a program; pid:1234, the filters of a process; container-default, the built-in \
@@ -320,7 +320,11 @@ mod tests {
             assert!(text.lines().any(|line| line.starts_with(&start)), "{start}");
         }
         assert_eq!(text.lines().find(|line| line.chars().count() > COLUMNS), None);
-        assert!(USUAL.iter().all(|(name, ..)| root.find_subcommand(name).is_some()));
+        for (_, line) in TASKS {
+            let mut names =
+                line.split("callgate ").skip(1).filter_map(|rest| rest.split(' ').next());
+            assert!(names.all(|name| root.find_subcommand(name).is_some()), "{line}");
+        }
     }
 
     #[test]

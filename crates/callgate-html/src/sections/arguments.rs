@@ -38,8 +38,7 @@ pub fn arguments(subject: &Subject<'_>) -> Section {
                 groups.iter().take(MAX_TABLES).for_each(|group| table(details, group, arch.arch));
                 if let Some(more @ 1..) = groups.len().checked_sub(MAX_TABLES) {
                     let more = counted(more, "more table");
-                    details
-                        .paragraph(&format!("{more} are left out; `callgate explain` prints all."));
+                    details.paragraph(&format!("{more} are left out."));
                 }
             });
         }

@@ -1,5 +1,6 @@
 //! The comparison of two filters: what was added, removed and changed.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use callgate::Arch;
@@ -8,7 +9,7 @@ use callgate::purposes::{Danger, danger};
 use callgate_core::Word;
 use callgate_core::diagram::{Func, Store};
 
-use crate::describe::{Entry, MAX_ARCHES, chip, counted, entries, left_out, lines};
+use crate::describe::{Entry, MAX_ARCHES, chip, counted, entries, left_out, lines, names};
 use crate::markup::Markup;
 use crate::page::Section;
 
@@ -94,6 +95,24 @@ impl Comparison {
         Comparison { names: names.map(str::to_owned), is_equal: a == b, permits_more, arches }
     }
 
+    /// How the second filter relates to the first. Permitted is what ALLOW and LOG permit; which action denies the rest makes a
+    /// filter neither stricter nor less strict.
+    pub fn relation(&self) -> &'static str {
+        match self.permits_more {
+            _ if self.is_equal => "Both filters do the same.",
+            [false, false] => {
+                "Both filters permit the same syscalls, but have different actions for some."
+            }
+            [false, true] => {
+                "Stricter: the filter permits less than the other one, and nothing more."
+            }
+            [true, false] => {
+                "Less strict: the filter permits all that the other one does, and more."
+            }
+            [true, true] => "Each filter permits syscalls that the other one does not.",
+        }
+    }
+
     /// What the first filter does with a syscall, if the second does something else.
     pub(super) fn before(&self, arch: Arch, nr: u32) -> Option<&Outcome> {
         let (_, changes) = self.arches.iter().find(|(own, _)| *own == arch)?;
@@ -163,8 +182,8 @@ pub fn comparison(compared: &Comparison) -> Section {
             compared.arches.iter().filter(|(_, changes)| !changes.is_empty()).collect();
         if changed.is_empty() {
             body.headline(
-                "The filters do the same with every syscall that has a name. They differ for numbers without a name or \
-                 for other architectures; `callgate diff` prints an example.",
+                "The filters do the same with every syscall that has a name. They differ for numbers without a name, or \
+                 for other architectures.",
             );
             return;
         }
@@ -182,55 +201,98 @@ pub fn comparison(compared: &Comparison) -> Section {
     })
 }
 
-/// What is newly allowed and denied, in two sentences, the dangerous syscalls first.
+/// The conclusion: how the filters relate, what is newly allowed and denied, and what to look at first.
 fn summary(body: &mut Markup, compared: &Comparison, changed: &[&(Arch, Vec<Change>)]) {
     let [before, after] = &compared.names;
     let [has_more, has_less] = compared.permits_more;
     // What has no name in the tables.
     const OTHERS: &str = "only numbers without a name or on other architectures";
-    let names = |wanted: fn(&Change) -> bool| {
+    let of_all = |wanted: fn(&Change) -> bool| {
         let all = changed.iter().flat_map(|(_, changes)| changes);
-        all.filter(|change| wanted(change)).map(|change| change.name).collect::<BTreeSet<&str>>()
+        let names = all.filter(|change| wanted(change)).map(|change| change.name);
+        names.collect::<BTreeSet<&str>>().into_iter().collect::<Vec<&str>>()
     };
-    let more = names(|change| change.gains);
-    let less = names(|change| change.loses);
-    let dangerous = names(|change| change.is_dangerous);
+    let more = of_all(|change| change.gains);
+    let less = of_all(|change| change.loses);
+    body.headline(compared.relation());
+    let sentence = |body: &mut Markup, text: String, list: &[&str]| {
+        body.element("div", &[("class", "sentence")], |line| {
+            line.text(&text);
+            if !list.is_empty() {
+                names(line, list, MOST);
+            }
+        });
+    };
+    let some = |count: usize| counted(count, "syscall");
     let allows = match more.len() {
         0 if has_more => format!("{after} allows {OTHERS} that {before} denies."),
         0 => format!("{after} allows nothing that {before} denies."),
         count => format!(
-            "{after} allows {} that {before} denies, at least with some arguments: {}.",
-            counted(count, "syscall"),
-            first_of(&more)
+            "{after} allows {} that {before} denies, at least with some arguments: ",
+            some(count)
         ),
     };
     let denies = match less.len() {
         0 if has_less => format!("It denies {OTHERS} that {before} allows."),
         0 => format!("It allows all that {before} allows."),
         count => format!(
-            "It denies {} that {before} allows, at least with some arguments: {}.",
-            counted(count, "syscall"),
-            first_of(&less)
+            "It denies {} that {before} allows, at least with some arguments: ",
+            some(count)
         ),
     };
-    body.headline(&format!("{allows} {denies}"));
-    if !dangerous.is_empty() {
-        body.element("p", &[], |line| {
-            line.span("chip killed", "danger");
-            line.text(&format!(" Newly allowed and dangerous: {}.", first_of(&dangerous)));
-        });
-    }
+    sentence(body, allows, &more);
+    sentence(body, denies, &less);
+    first(body, changed);
 }
 
-/// The first names of a list, and how many there are more; the tables have all.
-fn first_of(names: &BTreeSet<&str>) -> String {
-    /// The most names that are listed.
-    const MOST: usize = 8;
-    let first: Vec<&str> = names.iter().copied().take(MOST).collect();
-    match names.len().checked_sub(MOST) {
-        Some(more @ 1..) => format!("{} and {more} more", first.join(", ")),
-        _ => first.join(", "),
+/// How many names of a list are shown at once.
+const MOST: usize = 8;
+
+/// What a reviewer must look at first: the dangerous syscalls that are newly allowed, the worst first, each with the reason.
+fn first(body: &mut Markup, changed: &[&(Arch, Vec<Change>)]) {
+    let mut found: Vec<(&Danger, Vec<(Arch, &Change)>)> = Vec::new();
+    for (arch, change) in changed.iter().flat_map(|(arch, all)| all.iter().map(|one| (*arch, one)))
+    {
+        let Some(danger) = danger(change.name).filter(|_| change.is_dangerous) else { continue };
+        match found.iter_mut().find(|(other, _)| other.syscall == danger.syscall) {
+            Some((_, places)) => places.push((arch, change)),
+            None => found.push((danger, vec![(arch, change)])),
+        }
     }
+    if found.is_empty() {
+        return;
+    }
+    found.sort_by_key(|(danger, _)| Reverse(danger.severity));
+    body.leaf("h3", &[], "Look at these first");
+    body.element("ul", &[("class", "findings")], |list| {
+        for (danger, places) in &found {
+            list.element("li", &[], |item| {
+                item.span("chip killed", "danger");
+                item.text(" ");
+                item.leaf("code", &[], danger.syscall);
+                item.text(&format!(" {}.", danger.reason));
+                for (arch, change) in places.iter().take(1) {
+                    let lines =
+                        |outcome| lines(outcome, *arch, &[(change.nr, change.name)]).join("; ");
+                    let text = format!(
+                        "{arch}: before {}, after {}",
+                        lines(&change.before),
+                        lines(&change.after)
+                    );
+                    item.leaf("div", &[("class", "quiet")], &text);
+                }
+                let others: Vec<&str> =
+                    places.iter().skip(1).map(|(arch, _)| arch.name()).collect();
+                if !others.is_empty() {
+                    item.leaf(
+                        "div",
+                        &[("class", "quiet")],
+                        &format!("Also on {}.", others.join(", ")),
+                    );
+                }
+            });
+        }
+    });
 }
 
 fn counts(changes: &[Change]) -> String {

@@ -53,7 +53,7 @@ pub fn cost(cost: &Cost<'_>) -> Section {
         body.quiet(
             "Executed: the mean number of instructions per syscall. Linux 5.11 and later caches which syscalls are \
              always allowed and executes nothing for them; Linux before 5.11 executes the filter for each syscall. \
-             What an instruction costs depends on the machine; `callgate bench` measures it.",
+             What an instruction costs depends on the machine.",
         );
         if let (Some(_), Some(program)) = (cost.weights, cost.programs.last()) {
             syscalls(body, program);

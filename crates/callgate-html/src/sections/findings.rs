@@ -63,7 +63,7 @@ pub fn findings(findings: &[Finding]) -> Section {
                     let level = finding.check.level();
                     item.span(style(level), level.name());
                     item.text(" ");
-                    item.leaf("b", &[], &finding.title);
+                    item.element("b", &[], |title| title.prose(&finding.title));
                     item.text(" ");
                     item.leaf("code", &[("class", "quiet")], finding.check.id());
                     let parts = [
@@ -75,8 +75,10 @@ pub fn findings(findings: &[Finding]) -> Section {
                         item.element("div", &[], |div| {
                             div.span("quiet", label);
                             div.text(" ");
-                            let style = if label == "at" { "position" } else { "text" };
-                            div.span(style, text);
+                            match label {
+                                "at" => div.span("position", text),
+                                _ => div.prose(text),
+                            }
                         });
                     }
                 });

@@ -25,7 +25,8 @@ pub fn map(subject: &Subject<'_>, compared: Option<&Comparison>) -> Section {
                 groups.any(|group| Class::of(&group.outcome) == *class)
             })
             .collect();
-        legend(body, &used, compared.is_some());
+        let has_dangers = shown.iter().any(|arch| !arch.dangers.is_empty());
+        legend(body, &used, has_dangers, compared.is_some());
         for (at, arch) in shown.iter().enumerate() {
             let entries = entries(arch);
             let groups = by_purpose(&entries);
@@ -56,25 +57,35 @@ fn counts(entries: &[Entry<'_>]) -> String {
     parts.join(", ")
 }
 
-fn legend(body: &mut Markup, used: &[Class], marks_changes: bool) {
+fn legend(body: &mut Markup, used: &[Class], has_dangers: bool, marks_changes: bool) {
     body.element("ul", &[("class", "legend")], |list| {
         for class in used {
             list.element("li", &[], |item| {
-                svg(item, (SQUARE, SQUARE), "", |svg| square(svg, *class, (0, 0), "", false));
+                svg(item, (SQUARE, SQUARE), "", |svg| {
+                    square(svg, *class, false, (0, 0), "", false)
+                });
                 item.text(&format!(" {}", class.title()));
+            });
+        }
+        if has_dangers {
+            list.element("li", &[], |item| {
+                svg(item, (SQUARE, SQUARE), "", |svg| {
+                    square(svg, Class::Allowed, true, (0, 0), "", false);
+                });
+                item.text(" allowed and dangerous");
             });
         }
         if marks_changes {
             list.element("li", &[], |item| {
                 svg(item, (SQUARE, SQUARE), "", |svg| {
-                    square(svg, Class::Allowed, (0, 0), "", true)
+                    square(svg, Class::Allowed, false, (0, 0), "", true)
                 });
                 item.text(" thick frame: changed");
             });
         }
     });
     body.quiet(
-        "Point at a square for the name of the syscall and what happens to it; the table below each map has the same.",
+        "Each square is a syscall, in groups by what it is for. The table below each map has their names.",
     );
 }
 
@@ -89,7 +100,8 @@ fn card(
     cards.element("div", &[("class", "card")], |card| {
         card.leaf("h3", &[], purpose.title());
         let rows = entries.len().div_ceil(COLUMNS);
-        let size = (COLUMNS.min(entries.len()) * STEP, rows * STEP);
+        // All groups have one width, so that squares have one size where the page scales them.
+        let size = (COLUMNS * STEP, rows * STEP);
         let title = format!("{} on {}: {}", purpose.title(), arch.arch, {
             let entries: Vec<Entry<'_>> = entries.iter().map(|entry| **entry).collect();
             counts(&entries)
@@ -103,7 +115,8 @@ fn card(
                 if let Some(before) = before {
                     tip += &format!(". Before: {}", tooltip(before, arch.arch, (*nr, name)));
                 }
-                square(svg, Class::of(outcome), place, &tip, before.is_some());
+                let is_dangerous = arch.dangers.contains(name);
+                square(svg, Class::of(outcome), is_dangerous, place, &tip, before.is_some());
             }
         });
     });
@@ -131,9 +144,18 @@ fn svg(
     body.element("svg", &attributes, content);
 }
 
-fn square(svg: &mut Markup, class: Class, (x, y): (usize, usize), tip: &str, is_changed: bool) {
+/// A square. What is dangerous is so because it is permitted, at least with some arguments.
+fn square(
+    svg: &mut Markup,
+    class: Class,
+    is_dangerous: bool,
+    (x, y): (usize, usize),
+    tip: &str,
+    is_changed: bool,
+) {
     let changed = if is_changed { " changed" } else { "" };
-    let style = format!("sq {}{changed}", class.style());
+    let danger = if is_dangerous { " danger" } else { "" };
+    let style = format!("sq {}{danger}{changed}", class.style());
     let place = format!("translate({x} {y})");
     svg.element("g", &[("class", &style), ("transform", &place)], |g| {
         if !tip.is_empty() {
@@ -147,8 +169,9 @@ fn square(svg: &mut Markup, class: Class, (x, y): (usize, usize), tip: &str, is_
         if class == Class::Conditional {
             g.empty("path", &[("d", &format!("M1 {size}L{size} 1V{size}Z"))]);
         }
-        if !class.letter().is_empty() {
-            g.leaf("text", &[("x", "8.5"), ("y", "13")], class.letter());
+        let letter = if is_dangerous { "!" } else { class.letter() };
+        if !letter.is_empty() {
+            g.leaf("text", &[("x", "8.5"), ("y", "13")], letter);
         }
     });
 }

@@ -46,7 +46,7 @@ pub fn program(
             });
             if let Some(more @ 1..) = lines.len().checked_sub(MAX_INSNS) {
                 let more = counted(more, "more instruction");
-                details.paragraph(&format!("{more} are left out; `callgate disasm` prints all."));
+                details.paragraph(&format!("{more} are left out."));
             }
         });
     })
@@ -134,7 +134,7 @@ fn picture(body: &mut Markup, tree: &Tree, placed: &Placed, hot: &[usize]) {
             zoom.leaf("p", &[("class", "paper")], text);
         }
         let class = if is_large { "canvas large" } else { "canvas" };
-        zoom.region(class, "Decision tree", |canvas| {
+        zoom.region(class, "Picture of the decision tree", |canvas| {
             let attributes = [
                 ("xmlns", "http://www.w3.org/2000/svg"),
                 ("viewBox", view.as_str()),

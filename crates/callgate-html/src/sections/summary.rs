@@ -2,9 +2,9 @@
 
 use callgate::Arch;
 use callgate::explain::{ArchExplanation, Outcome, Permission};
-use callgate::purposes::{Purpose, allowed_dangers};
+use callgate::purposes::{Purpose, Severity, allowed_dangers};
 
-use crate::describe::{Entry, Subject, by_purpose, counted, effect, entries, grouped};
+use crate::describe::{Entry, Subject, by_purpose, counted, effect, entries, grouped, names};
 use crate::markup::Markup;
 use crate::page::Section;
 
@@ -16,8 +16,8 @@ pub fn summary(subject: &Subject<'_>) -> Section {
             return;
         };
         headline(body, subject, first);
-        can(body, subject);
         dangerous(body, subject);
+        can(body, subject);
         groups(body, first);
     })
 }
@@ -139,29 +139,34 @@ fn row(table: &mut Markup, arches: &[(Arch, Vec<Entry<'_>>)], ability: &Ability)
     // A process can also use the ABIs of the filter's other architectures.
     let more: Vec<String> = answers
         .filter(|(_, other)| other.permission > first.permission)
-        .map(|(arch, other)| format!("{arch}: {}", word(other.permission).1))
+        .map(|(arch, other)| format!("{arch}: {}", word(other.permission, ability.is_dangerous).1))
         .collect();
     table.element("tr", &[], |tr| {
         tr.leaf("td", &[], ability.what);
         tr.element("td", &[], |td| {
-            let (style, text) = word(first.permission);
+            let (style, text) = word(first.permission, ability.is_dangerous);
             td.span(&format!("chip {style}"), text);
             more.iter().for_each(|more| {
                 td.text(" ");
-                td.span("chip conditional", more);
+                td.span(
+                    if ability.is_dangerous { "chip killed" } else { "chip conditional" },
+                    more,
+                );
             });
         });
         tr.leaf("td", &[("class", "names")], &first.because.join(", "));
     });
 }
 
-/// The style and text of an answer.
-fn word(permission: Permission) -> (&'static str, &'static str) {
-    match permission {
-        Permission::Never => ("denied", "no"),
-        Permission::Delegated => ("notified", "another process decides"),
-        Permission::Sometimes => ("conditional", "for some arguments"),
-        Permission::Always => ("allowed", "yes"),
+/// The style and text of an answer. What is dangerous is in the colour of danger if it is possible; what is not possible is calm.
+fn word(permission: Permission, is_dangerous: bool) -> (&'static str, &'static str) {
+    match (permission, is_dangerous) {
+        (Permission::Never, _) => ("neutral", "no"),
+        (Permission::Delegated, _) => ("notified", "another process decides"),
+        (Permission::Sometimes, false) => ("conditional", "for some arguments"),
+        (Permission::Sometimes, true) => ("denied", "dangerous: for some arguments"),
+        (Permission::Always, false) => ("allowed", "yes"),
+        (Permission::Always, true) => ("killed", "dangerous: yes"),
     }
 }
 
@@ -174,9 +179,16 @@ fn dangerous(body: &mut Markup, subject: &Subject<'_>) {
         return;
     }
     let of_all = subject.explanation.arches.len();
-    body.element("ul", &[], |list| {
+    body.element("ul", &[("class", "dangers")], |list| {
         for danger in &found {
             list.element("li", &[], |item| {
+                let (style, severity) = match danger.severity {
+                    Severity::Critical => ("killed", "critical"),
+                    Severity::High => ("denied", "high"),
+                    Severity::Moderate => ("conditional", "moderate"),
+                };
+                item.span(&format!("chip {style}"), severity);
+                item.text(" ");
                 item.leaf("code", &[], &danger.syscalls.join(", "));
                 let mut notes = Vec::new();
                 if danger.is_partial {
@@ -236,10 +248,10 @@ fn group(table: &mut Markup, purpose: Purpose, members: &[&Entry<'_>]) {
             td.text(&format!("{}.", capitalized(purpose.description())));
             let mut also = |what: &str, names: &[&str]| {
                 if !names.is_empty() {
-                    td.text(" ");
-                    td.element("span", &[("class", "names")], |span| {
-                        span.leaf("b", &[], what);
-                        span.text(&format!(" {}", names_of(names)));
+                    td.element("div", &[], |line| {
+                        line.leaf("b", &[("class", "names")], what);
+                        line.text(" ");
+                        self::names(line, names, MAX_NAMES);
                     });
                 }
             };
@@ -256,16 +268,8 @@ fn group(table: &mut Markup, purpose: Purpose, members: &[&Entry<'_>]) {
     });
 }
 
-/// Names; the first of many.
-fn names_of(names: &[&str]) -> String {
-    /// The maximum number of names in a cell.
-    const MAX: usize = 40;
-    let shown: Vec<&str> = names.iter().copied().take(MAX).collect();
-    match names.len().saturating_sub(MAX) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more (see the map)", shown.join(", ")),
-    }
-}
+/// How many names of a group are shown at once.
+const MAX_NAMES: usize = 40;
 
 fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
@@ -276,6 +280,8 @@ fn capitalized(text: &str) -> String {
 struct Ability {
     pub(super) what: &'static str,
     syscalls: &'static [&'static str],
+    /// Whether a process can leave its sandbox by it, or change the machine or other processes.
+    is_dangerous: bool,
 }
 
 /// An answer and the syscalls that are its reason.
@@ -285,7 +291,11 @@ pub(super) struct Answer {
 }
 
 const fn ability(what: &'static str, syscalls: &'static [&'static str]) -> Ability {
-    Ability { what, syscalls }
+    Ability { what, syscalls, is_dangerous: false }
+}
+
+const fn danger(what: &'static str, syscalls: &'static [&'static str]) -> Ability {
+    Ability { what, syscalls, is_dangerous: true }
 }
 
 /// In the order of the purposes.
@@ -328,23 +338,23 @@ const ABILITIES: &[Ability] = &[
             "setgroups",
         ],
     ),
-    ability("use io_uring, whose operations no filter sees", &["io_uring_setup", "io_uring_enter"]),
-    ability("create or enter namespaces", &["unshare", "setns", "clone", "clone3"]),
-    ability("mount file systems", &["mount", "move_mount", "fsmount"]),
-    ability("change the root directory", &["chroot", "pivot_root"]),
-    ability(
+    danger("use io_uring, whose operations no filter sees", &["io_uring_setup", "io_uring_enter"]),
+    danger("create or enter namespaces", &["unshare", "setns", "clone", "clone3"]),
+    danger("mount file systems", &["mount", "move_mount", "fsmount"]),
+    danger("change the root directory", &["chroot", "pivot_root"]),
+    danger(
         "trace other processes or access their memory",
         &["ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd"],
     ),
-    ability("use the kernel's keyrings", &["add_key", "request_key", "keyctl"]),
-    ability("profile with performance counters", &["perf_event_open"]),
-    ability("load BPF programs into the kernel", &["bpf"]),
-    ability(
+    danger("use the kernel's keyrings", &["add_key", "request_key", "keyctl"]),
+    danger("profile with performance counters", &["perf_event_open"]),
+    danger("load BPF programs into the kernel", &["bpf"]),
+    danger(
         "load kernel modules or another kernel",
         &["init_module", "finit_module", "kexec_load", "kexec_file_load"],
     ),
-    ability("set the clock", &["settimeofday", "clock_settime", "clock_settime64", "stime"]),
-    ability("restart or stop the machine", &["reboot"]),
+    danger("set the clock", &["settimeofday", "clock_settime", "clock_settime64", "stime"]),
+    danger("restart or stop the machine", &["reboot"]),
 ];
 
 impl Ability {

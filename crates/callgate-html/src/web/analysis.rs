@@ -2,7 +2,7 @@
 
 use callgate::compile::{Compiled, Options};
 use callgate::explain::{self, Explanation, Permission};
-use callgate::lint::Level;
+use callgate::lint::{Check, Level};
 use callgate::{Arch, Endian};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_codegen::Weights;
@@ -97,17 +97,23 @@ fn own_weights(stack: &SourceStack) -> Option<&Weights> {
     }
 }
 
+/// How labels of costs begin.
+const EXECUTED: &str = "Executed ";
+
 /// The figures.
 pub(crate) struct Figures {
     facts: Vec<(&'static str, String)>,
     /// Or why lint cannot check the filter.
     pub(crate) findings: Result<Vec<Finding>, Messages>,
+    /// The syscalls that findings advise to allow.
+    pub(crate) to_allow: Vec<(Arch, &'static str)>,
 }
 
 impl Figures {
     /// The figures; `warnings` are those of the reader.
     pub(crate) fn of(analysis: &Analysis<'_>, warnings: &Messages) -> Figures {
-        let findings = findings(analysis.source, &analysis.stack, warnings);
+        let mut to_allow = Vec::new();
+        let findings = findings(analysis.source, &analysis.stack, warnings, &mut to_allow);
         let names: Vec<&str> = analysis.arches.iter().map(|arch| arch.name()).collect();
         let mut facts = vec![
             ("Read as", format(analysis).to_owned()),
@@ -129,7 +135,7 @@ impl Figures {
         }
         let found = findings.as_ref().map_or("not checked".to_owned(), |found| counts(found));
         facts.push(("Findings", found));
-        Figures { facts, findings }
+        Figures { facts, findings, to_allow }
     }
 
     /// As a list of terms.
@@ -137,7 +143,11 @@ impl Figures {
         Markup::of(|markup| {
             markup.element("dl", &[("class", "figures")], |list| {
                 for (label, text) in &self.facts {
-                    list.element("div", &[], |pair| {
+                    // What small screens leave to the view of the program.
+                    let is_detail = label.starts_with(EXECUTED);
+                    let class = [("class", "detail")];
+                    let attributes: &[_] = if is_detail { &class } else { &[] };
+                    list.element("div", attributes, |pair| {
                         pair.leaf("dt", &[], label);
                         pair.leaf("dd", &[], text);
                     });
@@ -190,14 +200,22 @@ fn counts(findings: &[Finding]) -> String {
     if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
 }
 
-/// What `callgate lint` finds with notes. `warnings` are those of the reader.
-pub(crate) fn findings(
+/// What `callgate lint` finds with notes, and the syscalls that findings advise to allow. `warnings` are those of the reader.
+fn findings(
     source: &SourceText,
     stack: &SourceStack,
     warnings: &Messages,
+    to_allow: &mut Vec<(Arch, &'static str)>,
 ) -> Result<Vec<Finding>, Messages> {
     let choice = Choice { level: Level::Note, ..Choice::default() };
     let report = Report::of_stack(source, stack, warnings, &choice)?;
+    for found in &report.findings {
+        if let (Check::NeededCall | Check::CannotStart, Some(arch)) =
+            (found.check, found.arches.first())
+        {
+            to_allow.extend(found.syscalls.iter().map(|name| (*arch, *name)));
+        }
+    }
     let shown = report.findings.iter().map(|found| {
         Finding::new(found, report.title(found), report.place(found), &Report::examples(found))
     });

@@ -1,12 +1,14 @@
 //! The answer to a request, and what the page offers to choose.
 
+use callgate::purposes::{Purpose, danger};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::syscalls::facts;
 use callgate_core::Arch;
-use callgate_formats::CONTAINER_DEFAULT;
 use callgate_formats::languages::LanguageId;
+use callgate_formats::systemd::SystemdVersion;
 use callgate_requests::json::Json;
-use callgate_requests::source::{Message, Messages, SourceFormat};
+use callgate_requests::source::{Message, Messages, SourceContent, SourceFormat};
 
 use super::analysis::{Analysis, Figures};
 use super::messages;
@@ -23,17 +25,35 @@ pub fn answer(request: &str) -> String {
     let fields = match answered(request, &mut warnings) {
         Ok(Answer::About(fields)) => fields,
         Ok(Answer::Shown(shown)) => of_shown(&shown, &warnings),
-        Err(errors) => of_errors(warnings.into_iter().chain(errors).collect()),
+        Err(Refused { errors, is_log }) => {
+            let mut fields = of_errors(warnings.into_iter().chain(errors).collect());
+            fields.push(("log", is_log.into()));
+            fields
+        }
     };
     format!("{}\n", Json::Object(fields))
 }
 
 enum Answer {
     About(Vec<(&'static str, Json)>),
-    Shown(Box<(Figures, Shown)>),
+    /// A view, with the figures of the filter, if there is one.
+    Shown(Box<(Option<Figures>, Shown)>),
 }
 
-fn answered(request: &str, warnings: &mut Messages) -> Result<Answer, Messages> {
+/// Why there is no answer.
+struct Refused {
+    errors: Messages,
+    /// Whether the text is no filter but a log with denials.
+    is_log: bool,
+}
+
+impl From<Messages> for Refused {
+    fn from(errors: Messages) -> Refused {
+        Refused { errors, is_log: false }
+    }
+}
+
+fn answered(request: &str, warnings: &mut Messages) -> Result<Answer, Refused> {
     let of_request = |errors: Vec<Diagnostic>| -> Messages {
         let message = Message::of_request;
         errors.into_iter().map(message).collect()
@@ -41,49 +61,88 @@ fn answered(request: &str, warnings: &mut Messages) -> Result<Answer, Messages> 
     if request.len() > MAX_REQUEST {
         let given = request.len();
         let message = format!("the request has {given} bytes, the maximum is {MAX_REQUEST}");
-        return Err(of_request(vec![Diagnostic::error(None, message)]));
+        return Err(of_request(vec![Diagnostic::error(None, message)]).into());
     }
-    let Asked { view, source } = parse(request).map_err(of_request)?;
-    let Some(source) = source else { return Ok(Answer::About(about())) };
-    let mut analysis = Analysis::new(&source, warnings)?;
+    let (view, source) = match parse(request).map_err(of_request)? {
+        Asked::About => return Ok(Answer::About(about())),
+        Asked::Log(log, arch) => {
+            return Ok(Answer::Shown(Box::new((None, views::denials(&log, arch)))));
+        }
+        Asked::Filter(view, source) => (view, source),
+    };
+    let analysis = Analysis::new(&source, warnings).map_err(|errors| {
+        let is_log = match &source.content {
+            SourceContent::Text(text) => views::is_log(text, source.reading.machine),
+            _ => false,
+        };
+        Refused { errors, is_log }
+    });
+    let mut analysis = analysis?;
     let figures = Figures::of(&analysis, warnings);
     let shown = match view {
         View::Explanation => views::explanation(&analysis),
-        View::Findings => views::findings(&figures),
+        View::Findings => views::findings(&figures, analysis),
         View::Program => views::program(&analysis),
         View::Compare(before) => views::compare(&mut analysis, &before, warnings)?,
         View::Convert { to, closest } => views::convert(&mut analysis, to, closest)?,
-        View::Simulate(call) => views::simulate(&analysis, &call)?,
+        View::Simulate(call) => views::simulate(analysis, &call)?,
+        View::Denied(log) => views::denied(analysis, &log)?,
     };
-    Ok(Answer::Shown(Box::new((figures, shown))))
+    Ok(Answer::Shown(Box::new((Some(figures), shown))))
 }
 
-fn of_shown((figures, shown): &(Figures, Shown), warnings: &Messages) -> Vec<(&'static str, Json)> {
-    let file = shown.file.as_ref().map(|(name, text)| {
+fn of_shown(
+    (figures, shown): &(Option<Figures>, Shown),
+    warnings: &Messages,
+) -> Vec<(&'static str, Json)> {
+    let of_file = |(name, text): &(String, String)| {
         Json::Object(vec![("name", name.as_str().into()), ("text", text.as_str().into())])
-    });
+    };
     let mut body = Markup::new();
     shown.sections.iter().for_each(|section| body.append(&section.markup()));
-    let status = match shown.status.as_str() {
-        "" => figures.status(),
-        status => status.to_owned(),
+    let status = match (shown.status.as_str(), figures) {
+        ("", Some(figures)) => figures.status(),
+        (status, _) => status.to_owned(),
     };
+    let head = figures.as_ref().map(|figures| figures.markup().into_string()).unwrap_or_default();
+    let findings = figures.as_ref().and_then(|figures| figures.findings.as_ref().ok());
+    let of_findings = findings
+        .into_iter()
+        .flatten()
+        .map(|found| mark(&found.position, found.check.level().name(), &found.title));
+    let marks =
+        messages::placed(warnings).map(|(place, severity, text)| mark(&place, severity, text));
     vec![
         ("ok", true.into()),
         ("status", status.into()),
-        ("head", figures.markup().into_string().into()),
+        ("head", head.into()),
         ("messages", messages::markup(warnings).into_string().into()),
         ("body", without_styles(body).into()),
-        ("file", file.unwrap_or(Json::Null)),
+        ("file", shown.file.as_ref().map(of_file).unwrap_or(Json::Null)),
+        ("changes", Json::array(shown.changes.iter().map(String::as_str))),
+        ("marks", Json::array(marks.chain(of_findings))),
     ]
 }
 
 fn of_errors(errors: Messages) -> Vec<(&'static str, Json)> {
+    let marks =
+        messages::placed(&errors).map(|(place, severity, text)| mark(&place, severity, text));
+    let marks = Json::array(marks);
     vec![
         ("ok", false.into()),
         ("status", messages::status(&errors).into()),
         ("messages", messages::markup(&errors).into_string().into()),
+        ("marks", marks),
     ]
+}
+
+/// A place in a text that the answer cites, for the editor.
+fn mark(place: &str, severity: &str, text: &str) -> Json {
+    Json::Object(vec![
+        ("place", place.into()),
+        ("severity", if severity == "note" { "info" } else { severity }.into()),
+        ("text", text.into()),
+    ])
 }
 
 /// The page's policy forbids inline styles, of which there is one: the width of a tree. The page sets it by its own
@@ -92,23 +151,39 @@ fn without_styles(body: Markup) -> String {
     body.into_string().replace(" style=\"--width: ", " data-width=\"")
 }
 
-/// The fields of the answer: `version`; `arches`, `formats` and `targets`, lists of names; `code`, a list of objects with
-/// `name` and `title`; `syscalls`, the names of all syscalls of x86-64; `example`, the text of the built-in profile.
+/// The fields of the answer: `version`; `arches`, `formats` and `targets`, lists of names; `systemd`, the newest version that is known; `code`, a list of objects with
+/// `name` and `title`; `syscalls`, all syscalls of x86-64 with `name`, `nr`, `args`, and what they are for.
 pub(crate) fn about() -> Vec<(&'static str, Json)> {
     let is_text = |name: &&str| !matches!(*name, "bpf" | "socket");
     let formats = SourceFormat::all().map(SourceFormat::name).filter(is_text);
     let code = Written::CODE.iter().map(|(name, title, _)| {
         Json::Object(vec![("name", (*name).into()), ("title", (*title).into())])
     });
-    let mut syscalls: Vec<&str> = Arch::X86_64.syscalls().map(|(_, name)| name).collect();
-    syscalls.sort_unstable();
+    let mut syscalls: Vec<(u32, &str)> = Arch::X86_64.syscalls().collect();
+    syscalls.sort_unstable_by_key(|(_, name)| *name);
     vec![
         ("version", env!("CARGO_PKG_VERSION").into()),
         ("arches", Json::array(Arch::ALL.iter().map(|arch| arch.name()))),
         ("formats", Json::array(formats)),
+        ("systemd", SystemdVersion::LATEST.to_string().into()),
         ("targets", Json::array(LanguageId::written().map(LanguageId::name))),
         ("code", Json::array(code)),
-        ("syscalls", Json::array(syscalls)),
-        ("example", CONTAINER_DEFAULT.into()),
+        ("syscalls", Json::array(syscalls.into_iter().map(syscall))),
     ]
+}
+
+/// What the editor shows about a syscall of x86-64.
+fn syscall((nr, name): (u32, &str)) -> Json {
+    let args = facts(name).filter(|facts| facts.args_known).map(|facts| facts.args);
+    let args = args.into_iter().flat_map(|args| args.iter()).map(|arg| arg.name);
+    let purpose = Purpose::of(name).map(|purpose| {
+        format!("{}: syscalls with which a process can {}", purpose.title(), purpose.description())
+    });
+    Json::Object(vec![
+        ("name", name.into()),
+        ("nr", nr.into()),
+        ("args", Json::array(args)),
+        ("purpose", purpose.map_or(Json::Null, Json::from)),
+        ("danger", danger(name).map(|danger| danger.reason).into()),
+    ])
 }

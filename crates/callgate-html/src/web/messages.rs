@@ -39,15 +39,29 @@ fn item(list: &mut Markup, message: &Message) {
             item.span("position", &place);
             item.text(" ");
         }
-        item.leaf("span", &[], &diagnostic.message);
+        item.element("span", &[], |text| text.prose(&diagnostic.message));
         if !diagnostic.help.is_empty() {
             item.element("div", &[], |help| {
                 help.span("quiet", "help:");
                 help.text(" ");
-                help.text(&diagnostic.help);
+                help.prose(&diagnostic.help);
             });
         }
     });
+}
+
+/// Messages with a place in a source: the place as in [`markup`], the severity and the text.
+pub(crate) fn placed(messages: &[Message]) -> impl Iterator<Item = (String, &'static str, &str)> {
+    messages.iter().take(MAX).filter_map(|message| {
+        let diagnostic = &message.diagnostic;
+        let (source, at) = (message.source.as_ref()?, diagnostic.position?);
+        let severity = match diagnostic.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let place = format!("{source}:{}:{}", at.line, at.column);
+        Some((place, severity, diagnostic.message.as_str()))
+    })
 }
 
 /// The errors in a sentence.

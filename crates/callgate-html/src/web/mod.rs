@@ -7,11 +7,12 @@
 //!
 //! | key | in | value |
 //! |---|---|---|
-//! | `view` | all | `about`, `explanation`, `findings`, `program`, `compare`, `convert` or `simulate` |
-//! | `source` | all but `about` | a source |
+//! | `view` | all | `about`, `explanation`, `findings`, `program`, `compare`, `convert`, `simulate` or `denied` |
+//! | `source` | all but `about`; optional in `denied` | a source |
 //! | `before` | `compare` | the source that it is compared with |
 //! | `to`, `closest` | `convert` | a policy language, or `c`, `rust`, `go`, `asm`; whether to write the nearest stricter policy |
 //! | `syscall`, `args`, `arch` | `simulate` | a name or number; a list of strings; the ABI |
+//! | `log` | `denied` | a log with denials; without a source, `arch` is the ABI of reports that do not name one |
 //!
 //! A source is an object with `text` or `preset`, and with settings, whose values are strings: `name`, `format`, `machine`,
 //! `arches`, `kernel`, `caps` and the others of [`SourceText::set`](callgate_requests::source::SourceText::set); `set` has
@@ -27,8 +28,11 @@
 //! | `messages` | errors and warnings, as HTML |
 //! | `body` | the view, as HTML |
 //! | `file` | what was written: `name` and `text` |
+//! | `changes` | texts that may replace that of the filter: an element of the body with `data-change` proposes one by its index |
+//! | `marks` | places that the answer cites: `place` (`NAME:LINE:COLUMN`), `severity` and `text` |
+//! | `log` | of an error: whether the text is a log with denials and not a filter |
 //!
-//! The answer to `about` has lists of names instead, and the text of the built-in profile.
+//! The answer to `about` has lists of names instead, and what all syscalls are for.
 //!
 //! All HTML is written by [`crate::Markup`], which escapes every text. It has no scripts and no inline styles.
 

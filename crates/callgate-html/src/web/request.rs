@@ -11,20 +11,28 @@ use callgate_requests::source::{ProgramForm, Reading, SourceContent, SourceForma
 use callgate_requests::{Call, Value, arch_named, set};
 
 /// A request.
-pub(crate) struct Asked {
-    pub(crate) view: View,
-    /// `None` asks about Callgate itself.
-    pub(crate) source: Option<SourceText>,
+pub(crate) enum Asked {
+    /// About Callgate itself.
+    About,
+    /// A view of a filter.
+    Filter(View, Box<SourceText>),
+    /// The denials of a log without the filter; the architecture is that of reports that do not name one.
+    Log(String, Arch),
 }
 
-/// What is shown.
+/// What is shown of a filter.
 pub(crate) enum View {
     Explanation,
     Findings,
     Program,
     Compare(Box<SourceText>),
-    Convert { to: Written, closest: bool },
+    Convert {
+        to: Written,
+        closest: bool,
+    },
     Simulate(Call),
+    /// Why the filter denied what a log says.
+    Denied(String),
 }
 
 /// What a filter is written as.
@@ -67,17 +75,21 @@ fn one<T>(message: impl Into<String>) -> Read<T> {
 pub(crate) fn parse(text: &str) -> Read<Asked> {
     let document = json::parse(text).map_err(|error| vec![error])?;
     let mut reader = Reader::new(text, KeyMatching::Exact).refusing_unknown_keys();
-    let keys = ["view", "source", "before", "to", "closest", "syscall", "args", "arch"].map(key);
+    let keys =
+        ["view", "source", "before", "to", "closest", "syscall", "args", "arch", "log"].map(key);
     let Some(fields) = reader.fields(&document, "the request", &keys) else {
         return Err(reader.finish());
     };
     let text = |key: &str| fields.get(key).and_then(Node::text);
     let view = text("view").unwrap_or_default();
     if view == "about" {
-        return Ok(Asked { view: View::Explanation, source: None });
+        return Ok(Asked::About);
     }
     let source = match fields.get("source") {
         Some(node) => source(node)?,
+        None if view == "denied" => {
+            return Ok(Asked::Log(log(&fields)?, arch(&fields)?.unwrap_or(Arch::X86_64)));
+        }
         None => return one("missing key `source`"),
     };
     let view = match view {
@@ -93,9 +105,25 @@ pub(crate) fn parse(text: &str) -> Read<Asked> {
             None => return one("`to` is not a language"),
         },
         "simulate" => View::Simulate(call(&fields)?),
+        "denied" => View::Denied(log(&fields)?),
         _ => return one("unknown `view`"),
     };
-    Ok(Asked { view, source: Some(source) })
+    Ok(Asked::Filter(view, Box::new(source)))
+}
+
+fn log(fields: &Fields<'_>) -> Read<String> {
+    match fields.get("log").and_then(Node::text) {
+        Some(log) => Ok(log.to_owned()),
+        None => one("missing key `log`"),
+    }
+}
+
+fn arch(fields: &Fields<'_>) -> Read<Option<Arch>> {
+    let Some(name) = fields.get("arch").and_then(Node::text) else { return Ok(None) };
+    match arch_named(name) {
+        Some(arch) => Ok(Some(arch)),
+        None => one("unknown architecture"),
+    }
 }
 
 fn is_true(node: Option<&Node<'_>>) -> bool {
@@ -162,12 +190,6 @@ fn call(fields: &Fields<'_>) -> Read<Call> {
     let args = fields.get("args").map_or(&[][..], Node::items).iter();
     let args: Option<Vec<String>> = args.map(|arg| arg.text().map(str::to_owned)).collect();
     let Some(args) = args else { return one("an item of `args` is not a string") };
-    let arch = match fields.get("arch").and_then(Node::text) {
-        None => None,
-        Some(name) => match arch_named(name) {
-            Some(arch) => Some(arch),
-            None => return one("unknown architecture"),
-        },
-    };
+    let arch = arch(fields)?;
     Ok(Call { syscall: syscall.to_owned(), args, arch, ..Call::default() })
 }

@@ -14,13 +14,13 @@ use callgate_formats::libseccomp_versions::LibseccompVersion;
 use callgate_formats::statements::Inactivity;
 
 use super::answer::Answer;
-use super::fallback::on_purpose;
 use super::read::Read;
 use super::reason::{FilterReason, Reason};
 use crate::options::SourceOptions;
 use crate::report::muted;
 use crate::source::{Combine, Text};
 use crate::text::printable;
+use callgate_requests::fallback::on_purpose;
 use callgate_requests::syscall;
 
 /// How many filters may be changed for one syscall, one after the other.

@@ -3,7 +3,6 @@
 mod answer;
 mod args;
 mod change;
-mod fallback;
 mod json;
 mod log;
 mod patch;
@@ -15,6 +14,5 @@ mod which;
 
 pub(crate) use args::WhyArgs;
 pub(crate) use change::{Change, call, change, patch, prove};
-pub(crate) use log::{find_with, tested_arguments};
 pub(crate) use read::Read;
 pub(crate) use run::run;

@@ -71,11 +71,11 @@ fn policy(
             losses(body, &converted.losses);
         }
         losses(body, &converted.notes);
-        code(body, "Policy", &converted.text);
+        code(body, "Text of the policy", &converted.text);
     });
     let name = target.writer().map_or("filter", |writer| writer.file);
     let file = Some((name.to_owned(), converted.text));
-    Ok(Shown { sections: vec![section], status, file })
+    Ok(Shown { status, file, ..Shown::of(vec![section]) })
 }
 
 fn refused(target: LanguageId, error: &ConvertError) -> Shown {
@@ -141,7 +141,7 @@ fn program(analysis: &Analysis<'_>, to: Written) -> Result<Shown, Messages> {
     let status = format!("{}, proved.", counted(compiled.stats.insns, "instruction"));
     let section = Section::new("converted", "Program", |body| {
         body.headline(&status);
-        code(body, "Program", &text);
+        code(body, "Text of the program", &text);
     });
-    Ok(Shown { sections: vec![section], status, file: Some((name.to_owned(), text)) })
+    Ok(Shown { status, file: Some((name.to_owned(), text)), ..Shown::of(vec![section]) })
 }

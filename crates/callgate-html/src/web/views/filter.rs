@@ -4,6 +4,7 @@ use callgate::compile::Execution;
 use callgate_codegen::Weights;
 use callgate_requests::source::FilterContent;
 
+use super::change::{MOST_CHANGES, allow, named};
 use crate::Section;
 use crate::sections::{
     Cost, ProgramCost, arguments, cost, decisions, findings as section, map, program as listing,
@@ -20,6 +21,8 @@ pub(crate) struct Shown {
     pub(crate) status: String,
     /// What was written: a name for the file, and its content.
     pub(crate) file: Option<(String, String)>,
+    /// Texts that may replace that of the filter: elements with `data-change` propose them by their index.
+    pub(crate) changes: Vec<String>,
 }
 
 impl Shown {
@@ -34,18 +37,38 @@ pub(crate) fn explanation(analysis: &Analysis<'_>) -> Shown {
     Shown::of(vec![summary(&subject), map(&subject, None), arguments(&subject)])
 }
 
-/// The findings, which are among the figures of the filter, or why it cannot be checked.
-pub(crate) fn findings(figures: &Figures) -> Shown {
-    match &figures.findings {
-        Ok(findings) => Shown::of(vec![section(findings)]),
+/// The findings, which are among the figures of the filter, with changes where these are known; or why it cannot be checked.
+pub(crate) fn findings(figures: &Figures, mut analysis: Analysis<'_>) -> Shown {
+    let findings = match &figures.findings {
+        Ok(findings) => findings,
         Err(errors) => {
             let why = Section::new("findings", "Findings", |body| {
                 body.paragraph("The filter cannot be checked.");
                 body.append(&messages::markup(errors));
             });
-            Shown { status: messages::status(errors), ..Shown::of(vec![why]) }
+            return Shown { status: messages::status(errors), ..Shown::of(vec![why]) };
         }
+    };
+    let mut sections = vec![section(findings)];
+    let mut changes = Vec::new();
+    let mut diagram = (std::mem::take(&mut analysis.store), analysis.root);
+    let known =
+        figures.to_allow.iter().filter_map(|(arch, name)| Some((name, named(*arch, name)?)));
+    let known: Vec<_> = known.take(MOST_CHANGES).collect();
+    if !known.is_empty() {
+        sections.push(Section::new("changes", "Changes", |body| {
+            for (name, (wanted, data)) in &known {
+                body.element("div", &[("class", "denial")], |item| {
+                    item.element("h3", &[], |title| {
+                        title.text("Allow ");
+                        title.leaf("code", &[], name);
+                    });
+                    allow(item, wanted, &[], data, &mut diagram, (&analysis, &mut changes));
+                });
+            }
+        }));
     }
+    Shown { changes, ..Shown::of(sections) }
 }
 
 /// The compiled program, beside the given one if the source is a program.

@@ -4,11 +4,12 @@ use callgate::{Arch, SeccompData};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::is_constant_allow;
-use callgate_formats::statements::{Site, Statement};
+use callgate_formats::statements::{Inactive, Site, Statement};
 use callgate_formats::why::{Cause, Why, why};
 use callgate_requests::source::{FilterContent, Message, Messages, SourceFilter};
 use callgate_requests::{Call, syscall};
 
+use super::change::{allow, wanted};
 use super::filter::Shown;
 use crate::web::analysis::Analysis;
 use crate::{Markup, Section, chip, counted, grouped};
@@ -17,7 +18,7 @@ use crate::{Markup, Section, chip, counted, grouped};
 ///
 /// # Errors
 /// If the syscall cannot be read.
-pub(crate) fn simulate(analysis: &Analysis<'_>, call: &Call) -> Result<Shown, Messages> {
+pub(crate) fn simulate(mut analysis: Analysis<'_>, call: &Call) -> Result<Shown, Messages> {
     let failed = |diagnostic| vec![Message::of_request(diagnostic)];
     let machine = analysis.source.reading.machine;
     let arch = call.arch_among(&analysis.arches, machine);
@@ -28,6 +29,8 @@ pub(crate) fn simulate(analysis: &Analysis<'_>, call: &Call) -> Result<Shown, Me
         .map_err(|error| failed(Diagnostic::error(None, error.to_string())))?;
     let shown = syscall::show(Some(arch), &data);
     let status = format!("{arch} {shown}: {verdict}");
+    let mut changes = Vec::new();
+    let mut diagram = (std::mem::take(&mut analysis.store), analysis.root);
     let section = Section::new("simulated", "Verdict", |body| {
         body.element("p", &[("class", "headline")], |line| {
             line.leaf("code", &[], &format!("{arch} {shown}"));
@@ -35,8 +38,9 @@ pub(crate) fn simulate(analysis: &Analysis<'_>, call: &Call) -> Result<Shown, Me
             line.append(&chip(verdict));
         });
         body.element("ul", &[], |list| {
+            let is_alone = analysis.stack.filters.len() == 1;
             for filter in &analysis.stack.filters {
-                reason(list, filter, &data, arch, analysis);
+                reason(list, filter, &data, arch, (&analysis.source.name, is_alone));
             }
             if let Ok(compiled) = &analysis.compiled {
                 let run = compiled.program.run(&data, analysis.endian);
@@ -50,27 +54,30 @@ pub(crate) fn simulate(analysis: &Analysis<'_>, call: &Call) -> Result<Shown, Me
                 }
             }
         });
+        if !verdict.permits() {
+            let wanted = wanted(arch, &data, call.args.len());
+            allow(body, &wanted, &[], &data, &mut diagram, (&analysis, &mut changes));
+        }
     });
-    Ok(Shown { status, ..Shown::of(vec![section]) })
+    Ok(Shown { status, changes, ..Shown::of(vec![section]) })
 }
 
-/// What the text of a filter says.
-fn reason(
+/// What the text of a filter says about a syscall, as items of a list.
+pub(super) fn reason(
     list: &mut Markup,
     filter: &SourceFilter,
     data: &SeccompData,
     arch: Arch,
-    analysis: &Analysis<'_>,
+    (name, is_alone): (&str, bool),
 ) {
     let (FilterContent::Policy(policy), Some(statements)) = (&filter.content, filter.statements())
     else {
         return;
     };
-    let Why { verdict, cause, overruled, unmet, .. } =
+    let Why { verdict, cause, overruled, unmet, inactive, .. } =
         why(policy, statements, data, arch.syscall_name(data.nr));
-    let name = &analysis.source.name;
     list.element("li", &[], |item| {
-        if analysis.stack.filters.len() > 1 {
+        if !is_alone {
             item.text(&format!("{}: {verdict}. ", filter.name));
         }
         match cause {
@@ -100,6 +107,20 @@ fn reason(
     });
     others(list, name, "Not met for these arguments: the conditions at", &unmet);
     others(list, name, "Overruled: the rules at", &overruled);
+    not_in_effect(list, name, &inactive);
+}
+
+/// Rules that would apply under other conditions, such as with a capability, each with what is missing.
+fn not_in_effect(list: &mut Markup, name: &str, rules: &[&Inactive]) {
+    /// The maximum number of rules that are listed.
+    const MAX: usize = 5;
+    for rule in rules.iter().take(MAX) {
+        list.element("li", &[], |item| {
+            item.text(&format!("Not in effect: {} at", rule.verdict));
+            place(item, name, &rule.site);
+            item.text(&format!(": {}.", rule.reason));
+        });
+    }
 }
 
 /// Rules that do not decide.

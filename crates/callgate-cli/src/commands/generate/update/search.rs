@@ -8,6 +8,7 @@ use callgate_bpf::SyscallTable;
 use callgate_core::Word;
 use callgate_core::policy::Field;
 use callgate_formats::change::{Allowed, Verified};
+use callgate_requests::logged::{find_with, tested_arguments};
 use callgate_trace::check::{Finding, check};
 use callgate_trace::generate::{
     Draft, GenerateError, GenerateOptions, Runtime, clone_fallbacks, generate,
@@ -16,7 +17,7 @@ use callgate_trace::recording::{MAX_VALUES, Recording, SyscallId, SyscallStats};
 
 use super::super::dangers::Dangers;
 use crate::advice;
-use crate::commands::why::{Change, Read, change, find_with, patch, prove, tested_arguments};
+use crate::commands::why::{Change, Read, change, patch, prove};
 use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use callgate::purposes::{Purpose, danger};
 use callgate::{Arch, Verdict};
+use callgate_requests::kernel_checks::elsewhere;
+use callgate_requests::logged::data;
 use callgate_requests::syscall;
 use callgate_trace::denials::{Denial, DenialLog, MAX_DENIALS};
 use callgate_trace::recording::SyscallId;
 
 use super::action::action;
-use super::elsewhere::elsewhere;
-use super::search::data;
 use super::text::{after_none, logged, occurrence, summary, unread};
 use super::usual::{InContainer, Usual, denial_of};
 use crate::output::wrap;

@@ -6,6 +6,7 @@ use callgate::{Action, Arch, SeccompData, Verdict};
 use callgate_core::diagram::{Func, Store};
 use callgate_formats::CapSet;
 use callgate_formats::change::Allowed;
+use callgate_requests::logged::{data, explains, find, tested_arguments};
 use callgate_trace::denials::{Denial, DenialLog};
 
 use super::super::answer::Answer;
@@ -13,7 +14,6 @@ use super::super::change::{Advice, advise, change, patch, prove};
 use super::super::read::Read;
 use super::action::action;
 use super::groups::{Group, Groups};
-use super::search::{data, explains, find, tested_arguments};
 use crate::progress::Progress;
 
 /// For how many distinct denials changes are searched, the most frequent first.

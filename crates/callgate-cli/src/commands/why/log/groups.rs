@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use callgate::{Arch, SeccompData, Verdict};
 use callgate_formats::languages::ReadingOption;
 use callgate_formats::libseccomp_versions::LibseccompVersion;
+use callgate_requests::logged::{Relevance, find};
 use callgate_trace::denials::{Denial, Evidence, LoggedCall};
 use callgate_trace::recording::SyscallId;
 
 use super::super::read::Read;
-use super::search::{Relevance, find};
 use crate::called::default_arch;
 use crate::options::{SourceOptions, native_arch};
 use crate::report::{Failure, Result, muted, unrepeated};

@@ -6,6 +6,7 @@ use callgate::purposes::{Purpose, danger};
 use callgate::{Arch, Verdict};
 use callgate_formats::CapSet;
 use callgate_requests::json::Json;
+use callgate_requests::logged::data;
 use callgate_requests::syscall;
 use callgate_trace::denials::{Denial, DenialLog, Evidence, UnreadLine};
 use callgate_trace::recording::{Caveat, SyscallId};
@@ -14,7 +15,6 @@ use super::super::json::answer_fields;
 use super::alone::Failures;
 use super::explained::{Combined, Explained};
 use super::groups::Groups;
-use super::search::data;
 use super::usual::{InContainer, Usual};
 
 /// What a log contains, and each denial with its reason.

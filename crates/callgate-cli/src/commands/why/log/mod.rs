@@ -2,18 +2,15 @@
 
 mod action;
 mod alone;
-mod elsewhere;
 mod explained;
 mod groups;
 mod hints;
 mod json;
 mod metrics;
 mod run;
-mod search;
 mod text;
 mod usual;
 
 pub(super) use groups::given_arch;
 pub(super) use run::{Log, run, run_alone};
-pub(crate) use search::{find_with, tested_arguments};
 pub(super) use usual::{Usual, usual_of};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use callgate::Arch;
+use callgate_requests::kernel_checks::elsewhere;
 use callgate_requests::syscall;
 use callgate_trace::denials::{Denial, DenialLog, Evidence, MAX_DENIALS, OtherDenials};
 use callgate_trace::recording::SyscallId;
@@ -10,7 +11,6 @@ use callgate_trace::recording::SyscallId;
 use super::super::patch::patch_lines;
 use super::super::read::Read;
 use super::super::text::{advice, answer};
-use super::elsewhere::elsewhere;
 use super::explained::{Combined, Explained, MAX_CHANGES, changed};
 use super::groups::Groups;
 use super::hints;

@@ -1,9 +1,9 @@
 //! Which calls of a log the filters deny: a search in their MTBDD with the arguments that the log contains.
 
-use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
 use callgate::{Action, SeccompData, Verdict};
+use callgate_bpf::SyscallTable;
 use callgate_core::Word;
 use callgate_core::diagram::{Func, NodeSet, Store};
 use callgate_core::policy::Field;
@@ -14,7 +14,7 @@ use callgate_trace::recording::SyscallId;
 const MAX_REMEMBERED: usize = 4096;
 
 /// Whether a verdict explains what the log says.
-pub(super) fn explains(evidence: Evidence, verdict: Verdict) -> bool {
+pub fn explains(evidence: Evidence, verdict: Verdict) -> bool {
     match evidence {
         Evidence::Filter => !verdict.permits(),
         Evidence::Failed(errno) => verdict == Verdict::errno(errno),
@@ -25,7 +25,7 @@ pub(super) fn explains(evidence: Evidence, verdict: Verdict) -> bool {
 }
 
 /// A call with the known arguments and a wanted verdict. The unknown arguments are zero where possible.
-pub(super) fn find(
+pub fn find(
     diagram: &(Store, Func),
     call: &LoggedCall,
     is_wanted: impl Fn(Verdict) -> bool,
@@ -34,7 +34,7 @@ pub(super) fn find(
 }
 
 /// A call with a wanted verdict. The known words have the values of `data`, the other words have them where possible.
-pub(crate) fn find_with(
+pub fn find_with(
     (store, root): &(Store, Func),
     data: SeccompData,
     known: &[Word],
@@ -73,7 +73,7 @@ pub(crate) fn find_with(
 }
 
 /// The call as a filter sees it; arguments that are not known are 0.
-pub(super) fn data(call: &LoggedCall) -> SeccompData {
+pub fn data(call: &LoggedCall) -> SeccompData {
     SeccompData {
         nr: call.syscall.nr,
         arch: call.syscall.arch.token(),
@@ -101,7 +101,7 @@ fn known_words(call: &LoggedCall) -> Vec<Word> {
 
 /// Decides which calls of a log are denials of the filters with one MTBDD.
 #[derive(Default)]
-pub(super) struct Relevance {
+pub struct Relevance {
     /// For the function of each syscall, the arguments that it tests, and its verdicts.
     syscalls: BTreeMap<Func, (u8, Vec<Verdict>)>,
     /// Calls with the arguments that matter, and whether they are denials.
@@ -110,7 +110,7 @@ pub(super) struct Relevance {
 
 impl Relevance {
     /// The arguments that matter, a bit for each; `None` if the filters are not the reason that a syscall failed.
-    pub(super) fn of(&mut self, diagram: &(Store, Func), call: &LoggedCall) -> Option<u8> {
+    pub fn of(&mut self, diagram: &(Store, Func), call: &LoggedCall) -> Option<u8> {
         let (store, root) = diagram;
         let own = of_syscall(store, *root, call.syscall);
         let facts = || (arguments_of(store, own), store.verdicts(own));
@@ -145,7 +145,7 @@ fn of_syscall(store: &Store, root: Func, syscall: SyscallId) -> Func {
 }
 
 /// The arguments of a syscall that filters test, a bit for each.
-pub(crate) fn tested_arguments(store: &Store, root: Func, syscall: SyscallId) -> u8 {
+pub fn tested_arguments(store: &Store, root: Func, syscall: SyscallId) -> u8 {
     arguments_of(store, of_syscall(store, root, syscall))
 }
 

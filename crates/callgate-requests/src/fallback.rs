@@ -6,7 +6,7 @@
 use callgate::{Arch, Verdict};
 
 /// What libraries use if a syscall fails with ENOSYS; `None` if that is not known.
-pub(super) fn fallback(name: &str) -> Option<&'static str> {
+pub fn fallback(name: &str) -> Option<&'static str> {
     const KNOWN: [(&str, &str); 12] = [
         ("clone3", "clone"),
         ("close_range", "closing each descriptor"),
@@ -25,7 +25,7 @@ pub(super) fn fallback(name: &str) -> Option<&'static str> {
 }
 
 /// The sentence for a syscall that a filter answers with ENOSYS on purpose.
-pub(super) fn on_purpose(arch: Option<Arch>, name: &str, verdict: Verdict) -> Option<String> {
+pub fn on_purpose(arch: Option<Arch>, name: &str, verdict: Verdict) -> Option<String> {
     let enosys = Verdict::errno(arch?.enosys());
     let then = fallback(name).filter(|_| verdict == enosys)?;
     Some(format!(

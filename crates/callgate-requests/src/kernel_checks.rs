@@ -4,7 +4,7 @@
 //! `capabilities(7)`.
 
 /// The reasons besides a filter, as far as they are known, for a syscall that failed with this errno.
-pub(super) fn elsewhere(name: &str, errno: u16, enosys: u16) -> Option<String> {
+pub fn elsewhere(name: &str, errno: u16, enosys: u16) -> Option<String> {
     const EPERM: u16 = 1;
     const EACCES: u16 = 13;
     if errno == enosys {
