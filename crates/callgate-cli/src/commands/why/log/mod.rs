@@ -15,5 +15,6 @@ mod usual;
 
 pub(super) use groups::given_arch;
 pub(super) use run::{Log, run, run_alone};
+pub(super) use search::tested_bits;
 pub(crate) use search::{find_with, tested_arguments};
 pub(super) use usual::{Usual, usual_of};
