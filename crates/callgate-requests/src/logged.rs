@@ -149,6 +149,35 @@ pub fn tested_arguments(store: &Store, root: Func, syscall: SyscallId) -> u8 {
     arguments_of(store, of_syscall(store, root, syscall))
 }
 
+/// The bits of an argument of a syscall that filters test.
+pub fn tested_bits(
+    store: &Store,
+    root: Func,
+    syscall: SyscallId,
+    index: u8,
+) -> u64 {
+    let Some(field) = Field::arg(index) else { return 0 };
+    let mut mask = 0;
+    let mut seen = NodeSet::new(store.len());
+    let mut open = vec![of_syscall(store, root, syscall)];
+    while let Some(node) = open.pop() {
+        if !seen.insert(node) || store.as_verdict(node).is_some() {
+            continue;
+        }
+        let (var, low, high) = store.branch(node);
+        let bit = 1 << (31 - u64::from(var % 32));
+        match store.top_word(node) {
+            // A comparison with a variable tests all bits.
+            None => mask = u64::MAX,
+            word if word == Some(field.low_word()) => mask |= bit,
+            word if word == field.high_word() => mask |= bit << 32,
+            _ => {}
+        }
+        open.extend([low, high]);
+    }
+    mask
+}
+
 /// The arguments that a function tests, a bit for each.
 fn arguments_of(store: &Store, func: Func) -> u8 {
     let mut mask = 0;

@@ -101,6 +101,27 @@ impl LoadedSource {
         }
     }
 
+    /// The names under which programs read it, if they differ: those of container runtimes for a profile.
+    pub(crate) fn other_readings(&self) -> Vec<LoadedSource> {
+        let Some(language) = self.format().and_then(SourceFormat::language) else {
+            return Vec::new();
+        };
+        let names = 0..language.language().names.len();
+        let names = names.map(|name| LanguageId::of_name(language.language(), name));
+        let names: Vec<LanguageId> = names.filter(|name| name.is_read()).collect();
+        if names.len() < 2 {
+            return Vec::new();
+        }
+        let under = |name: LanguageId| {
+            let mut other = self.clone();
+            if let Some(loaded) = &mut other.loaded {
+                loaded.format = Some(SourceFormat::Policy(name));
+            }
+            other
+        };
+        names.into_iter().map(under).collect()
+    }
+
     /// Its texts in the languages that can be edited.
     pub(crate) fn texts(&self) -> Vec<Text<'_>> {
         let Some(loaded) = &self.loaded else { return Vec::new() };
@@ -124,10 +145,14 @@ impl LoadedSource {
     /// What to do to allow the syscall with this name, for a source without a text that can be changed.
     pub(crate) fn without_text(&self, name: &str) -> Option<String> {
         Some(match &self.source.kind {
-            SourceKind::BuiltIn(source) => format!(
-                "the profile is built in; '{} + {name}' is a source that allows {name} as well",
-                source.0
-            ),
+            SourceKind::BuiltIn(source) => {
+                let built_in = &source.0;
+                let file = built_in.split('@').next().unwrap_or(built_in);
+                format!(
+                    "the profile is built in; `callgate convert {built_in} --original -o {file}.json` writes its text, which can be \
+                     changed; give {file}.json then"
+                )
+            }
             SourceKind::Combined(expression) => {
                 format!("add the syscall to the combination: '{} + {name}'", expression.text())
             }

@@ -25,13 +25,16 @@ pub struct Candidates<'a> {
     pub wanted: &'a Allowed,
 }
 
-/// Edits that may allow the syscall, in the order in which they are tried: with the wanted arguments only, then with all; in
-/// a list that exists, then in a new one. None for a language without an editor.
+/// Edits that may allow the syscall, in the order in which they are tried: with the wanted arguments only, or the wanted bits of
+/// them in a language that compares bits, then with all; in a list that exists, then in a new one. None for a language without an editor.
 pub fn candidates(given: &Candidates<'_>) -> Vec<Candidate> {
     let Some(editor) = &given.language.language().editor else { return Vec::new() };
     let Candidates { role, text, file, statements, why, wanted, .. } = *given;
     let offsets = Offsets::new(text);
-    let mut scopes = vec![wanted.clone()];
+    let mut scopes: Vec<Allowed> = Vec::new();
+    scopes.extend(editor.compares_bits.then(|| wanted.clone()));
+    let wanted = &wanted.with_whole_arguments();
+    scopes.push(wanted.clone());
     scopes.extend(editor.comparable.map(|comparable| comparable(wanted)));
     scopes.push(wanted.with_all_arguments());
     scopes.dedup();

@@ -86,6 +86,30 @@ pub(crate) struct Object {
     pub(crate) yaml: Vec<String>,
 }
 
+/// Removes a member with a scalar from a map that keeps others, with the separator behind or before it. `None` if there is no such
+/// member, and if its end is not known.
+pub(crate) fn remove_member(text: &str, map: &Node<'_>, key: &str) -> Option<Edit> {
+    let at = map.members().iter().position(|member| *member.key == *key)?;
+    let removed = map.members().get(at)?;
+    if let Some(next) = map.members().get(at + 1) {
+        return Some(Edit::remove(removed.key_at, next.key_at));
+    }
+    let end = end_of_scalar(text, removed.value.at)?;
+    match lead(text, removed.key_at)? {
+        Lead::Flow(_) => {
+            let before = text.get(..removed.key_at)?.trim_end().strip_suffix(',')?;
+            Some(Edit::remove(before.trim_end().len(), end))
+        }
+        Lead::Block(line) if line.contains('-') => None,
+        Lead::Block(line) => {
+            let end = end_of_line(text, end)?;
+            let rest = text.get(end..)?;
+            let eol = ["\r\n", "\n"].into_iter().find(|eol| rest.starts_with(eol));
+            Some(Edit::remove(removed.key_at - line.len(), end + eol.map_or(0, str::len)))
+        }
+    }
+}
+
 /// Inserts an object before an item of a list.
 pub(crate) fn insert_before(text: &str, at: usize, object: &Object) -> Option<Edit> {
     match lead(text, at)? {

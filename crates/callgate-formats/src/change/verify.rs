@@ -18,6 +18,8 @@ pub struct Allowed {
     pub name: String,
     /// Indices and values of the arguments; none for all arguments.
     pub args: Vec<(u8, u64)>,
+    /// The bits of each argument that are compared; others may have any value.
+    pub masks: [u64; 6],
     /// Whether the upper halves of arguments of 32 bits are zero, because the language compares whole registers. Otherwise
     /// they have any value: the kernel ignores them, and programs leave other values there.
     pub zero_upper: bool,
@@ -28,6 +30,8 @@ pub(crate) struct Compared {
     pub(crate) index: u8,
     /// The value, of at most 32 bits if the kernel reads only these.
     pub(crate) value: u64,
+    /// The bits that are compared, if not all of the register are.
+    pub(crate) mask: Option<u64>,
     /// Whether the kernel reads 32 bits.
     pub(crate) is_narrow: bool,
     /// Whether the register has an upper half, which the kernel ignores.
@@ -45,7 +49,13 @@ impl Allowed {
 
     /// A syscall with these values of arguments.
     pub fn with_args(arch: Arch, name: impl Into<String>, args: Vec<(u8, u64)>) -> Allowed {
-        Allowed { arch, name: name.into(), args, zero_upper: false }
+        Allowed { arch, name: name.into(), args, masks: [u64::MAX; 6], zero_upper: false }
+    }
+
+    /// The same syscall, comparing all bits of its arguments.
+    #[must_use]
+    pub fn with_whole_arguments(&self) -> Allowed {
+        Allowed { masks: [u64::MAX; 6], ..self.clone() }
     }
 
     /// The same syscall with all arguments.
@@ -56,7 +66,12 @@ impl Allowed {
 
     /// The condition on the arguments, such as `family == AF_NETLINK`; `None` for all arguments.
     pub fn condition(&self) -> Option<String> {
-        let test = |Compared { index, value, is_narrow, .. }| {
+        let test = |Compared { index, value, mask, is_narrow, is_low }| {
+            if let Some(mask) = mask.filter(|mask| !is_low || *mask != u64::from(u32::MAX)) {
+                let values = ValueSet::Masked { mask, wanted: value };
+                let condition = ValueCondition { arg: Some(index), part: ArgPart::Whole, values };
+                return condition.describe_on(self.arch, Some(&self.name));
+            }
             // Constants such as AT_FDCWD are negative.
             let signed = value as u32 as i32 as u64;
             let named = Family::of(self.arch, &self.name, index)
@@ -76,20 +91,41 @@ impl Allowed {
         (!tests.is_empty()).then(|| tests.join(" and ") + upper)
     }
 
-    /// Whether an argument of flags is compared with a value: calls with more flags need another one.
+    /// Whether an argument of flags is compared with a value as a whole: calls with more flags need another one.
     pub fn compares_flags(&self) -> bool {
-        self.args.iter().any(|(index, _)| {
-            Family::of(self.arch, &self.name, *index).is_some_and(|of| !of.is_enumeration())
-        })
+        self.args.iter().any(|(index, _)| self.is_of_flags(*index) && self.mask(*index) == u64::MAX)
+    }
+
+    /// Whether an argument is a set of flags.
+    pub fn is_of_flags(&self, index: u8) -> bool {
+        Family::of(self.arch, &self.name, index).is_some_and(|of| !of.is_enumeration())
+    }
+
+    /// Whether an argument may have these bits in a mask of its low half.
+    pub fn may_have(&self, index: u8, mask: u32, bits: u32) -> bool {
+        let is_other = |(own, value): &(u8, u64)| {
+            let differing = (*value ^ u64::from(bits)) & u64::from(mask);
+            *own == index && differing & self.mask(index) != 0
+        };
+        !self.args.iter().any(is_other)
+    }
+
+    /// The bits of an argument that are compared.
+    fn mask(&self, index: u8) -> u64 {
+        self.masks.get(usize::from(index)).copied().unwrap_or(u64::MAX)
     }
 
     /// The arguments as filters are to compare them.
     pub(crate) fn compared(&self) -> impl Iterator<Item = Compared> + '_ {
         self.args.iter().map(|(index, value)| {
             let is_narrow = self.bits(*index) <= 32;
-            let value = if is_narrow { *value & u64::from(u32::MAX) } else { *value };
             let is_low = is_narrow && !self.zero_upper && self.arch.has_wide_registers();
-            Compared { index: *index, value, is_narrow, is_low }
+            let wide = if is_narrow { u64::from(u32::MAX) } else { u64::MAX };
+            let mask = self.mask(*index) & wide;
+            let value = *value & mask;
+            // A whole register needs no mask.
+            let mask = (is_low || mask != wide).then_some(mask);
+            Compared { index: *index, value, mask, is_narrow, is_low }
         })
     }
 
@@ -104,10 +140,10 @@ impl Allowed {
     pub(crate) fn required(&self, store: &mut Store) -> Result<Func, DiagramError> {
         let mut inside = store.verdict(Verdict::ALLOW)?;
         let outside = store.verdict(OUTSIDE)?;
-        for Compared { index, value, is_low, .. } in self.compared() {
+        for Compared { index, value, mask, is_low, .. } in self.compared() {
             let Some(field) = Field::arg(index) else { continue };
             let field = if is_low { field.low32() } else { field };
-            let equal = equal(store, field, value)?;
+            let equal = equal(store, field, mask.unwrap_or(u64::MAX), value)?;
             inside = store.select(equal, inside, outside)?;
         }
         match self.arch.number(&self.name) {
@@ -134,7 +170,7 @@ impl Allowed {
                     if self.bits(*index) <= 32 || !arch.is_64bit() {
                         field = field.low32();
                     }
-                    let equal = equal(store, field, *value & field.full_mask())?;
+                    let equal = equal(store, field, self.mask(*index), *value)?;
                     inside = store.select(equal, inside, outside)?;
                 }
                 region = at(store, *arch, nr, inside, region)?;
@@ -155,8 +191,10 @@ impl Allowed {
     }
 }
 
-fn equal(store: &mut Store, field: Field, value: u64) -> Result<Pred, DiagramError> {
-    store.test(&Test { field, mask: field.full_mask(), cmp: Cmp::Eq, value })
+/// Whether the bits of a field in a mask are those of a value.
+fn equal(store: &mut Store, field: Field, mask: u64, value: u64) -> Result<Pred, DiagramError> {
+    let mask = mask & field.full_mask();
+    store.test(&Test { field, mask, cmp: Cmp::Eq, value: value & mask })
 }
 
 /// The function `inside` for a syscall number of an architecture, and `elsewhere` for others.

@@ -423,14 +423,16 @@ pub struct Editor {
     pub edits: fn(&EditInput<'_>) -> Vec<Vec<Edit>>,
     /// The syscall with the arguments that the language can compare, if it cannot compare all.
     pub comparable: Option<fn(&Allowed) -> Allowed>,
+    /// Whether it can compare some bits of an argument.
+    pub compares_bits: bool,
     /// Whether the places of rules have the name of their file.
     pub names_files: bool,
 }
 
 impl Editor {
-    /// An editor of languages that compare any argument.
+    /// An editor of languages that compare any argument as a whole.
     pub(crate) const fn of(edits: fn(&EditInput<'_>) -> Vec<Vec<Edit>>) -> Editor {
-        Editor { edits, comparable: None, names_files: false }
+        Editor { edits, comparable: None, compares_bits: false, names_files: false }
     }
 }
 

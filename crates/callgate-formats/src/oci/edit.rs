@@ -83,12 +83,12 @@ fn new_entry(input: &EditInput<'_>, profile: &Node<'_>, items: &[Node<'_>]) -> O
         },
     };
     if !input.wanted.args.is_empty() {
-        let args = input.wanted.compared().map(|Compared { index, value, is_low, .. }| {
-            let test = match is_low {
-                true => {
-                    format!("{}, \"valueTwo\": {value}, \"op\": \"SCMP_CMP_MASKED_EQ\"", u32::MAX)
+        let args = input.wanted.compared().map(|Compared { index, value, mask, .. }| {
+            let test = match mask {
+                Some(mask) => {
+                    format!("{mask}, \"valueTwo\": {value}, \"op\": \"SCMP_CMP_MASKED_EQ\"")
                 }
-                false => format!("{value}, \"op\": \"SCMP_CMP_EQ\""),
+                None => format!("{value}, \"op\": \"SCMP_CMP_EQ\""),
             };
             format!("{{ \"index\": {index}, \"value\": {test} }}")
         });
@@ -147,11 +147,18 @@ fn removed(input: &EditInput<'_>, items: &[Node<'_>]) -> Vec<Edit> {
     edits
 }
 
-/// The action of entries that deny only this syscall, replaced.
+/// The action of entries that deny only this syscall, replaced. The errno goes with it: crun and Podman refuse an errno beside an
+/// action that does not take one.
 fn permitted(input: &EditInput<'_>, items: &[Node<'_>]) -> Option<Vec<Edit>> {
-    let edits = denying(input, items).into_iter().map(|(_, entry, own)| {
+    let mut edits = Vec::new();
+    for (_, entry, own) in denying(input, items) {
         let action = entry.get("action").filter(|_| own.len() >= names(entry).len())?;
-        entries::replace_scalar(input.text, action.at, ALLOW)
-    });
-    edits.collect::<Option<Vec<Edit>>>().filter(|edits| !edits.is_empty())
+        edits.push(entries::replace_scalar(input.text, action.at, ALLOW)?);
+        for key in ["errnoRet", "errno"] {
+            if member(entry, key).is_some() {
+                edits.push(entries::remove_member(input.text, entry, key)?);
+            }
+        }
+    }
+    Some(edits).filter(|edits| !edits.is_empty())
 }

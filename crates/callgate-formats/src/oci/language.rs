@@ -38,7 +38,7 @@ pub const LANGUAGE: Language = Language {
     likeness,
     options: &[ReadingOption::Kernel, ReadingOption::Caps, ReadingOption::EnosysAbove],
     parts: Parts::Some,
-    editor: Some(Editor::of(edit::edits)),
+    editor: Some(Editor { compares_bits: true, ..Editor::of(edit::edits) }),
     ..Language::of("a profile", "docker", read)
 };
 

@@ -36,7 +36,7 @@ pub const LANGUAGE: Language = Language {
     options: &[ReadingOption::Kernel, ReadingOption::Systemd],
     files: SourceFiles::DropIns { role: FILE },
     for_builds: false,
-    editor: Some(Editor { edits, comparable: Some(comparable), names_files: true }),
+    editor: Some(Editor { comparable: Some(comparable), names_files: true, ..Editor::of(edits) }),
     ..Language::of("a systemd unit", "systemd", read)
 };
 

@@ -42,9 +42,10 @@ const fn sentence(program: &'static str, has: &'static str, syscall: &'static st
     Sentence { program, has, syscall, errno: None }
 }
 
-const SENTENCES: [Sentence; 14] = [
+const SENTENCES: [Sentence; 15] = [
     sentence("bwrap", "Creating new namespace failed", "clone"),
-    sentence("bwrap", "No permissions to creat", "clone"),
+    sentence("bwrap", NO_NAMESPACE, "clone"),
+    sentence("bwrap", "Failed to make / slave", "mount"),
     sentence("chroot", "cannot change root directory", "chroot"),
     sentence("date", "cannot set date", "clock_settime"),
     sentence("mount", "mounting ", "mount"),
@@ -60,9 +61,12 @@ const SENTENCES: [Sentence; 14] = [
     sentence("warning", "ptrace", "ptrace"),
 ];
 
+/// What bubblewrap says instead of the error if `clone` fails with EPERM.
+pub(super) const NO_NAMESPACE: &str = "No permissions to creat";
+
 /// What programs say in any place of a message, and the syscall that failed: those that use io_uring, GLib (`gspawn.c`), Chromium
-/// (`sandbox.c`), crun (`linux.c`), podman (`rootless_linux.c`).
-const PHRASES: [(&str, &str); 9] = [
+/// (`sandbox.c`), crun (`linux.c`), podman (`rootless_linux.c`), runc (`rootfs_linux.go`).
+const PHRASES: [(&str, &str); 10] = [
     ("create io_uring", "io_uring_setup"),
     ("init linux io_uring", "io_uring_setup"),
     ("initializing io_uring", "io_uring_setup"),
@@ -72,6 +76,7 @@ const PHRASES: [(&str, &str); 9] = [
     ("Failed to move to new namespace", "clone"),
     ("create keyring `", "keyctl"),
     ("create NETLINK socket", "socket"),
+    ("error mounting \"", "mount"),
 ];
 
 /// Functions of C libraries with the name of a syscall that make another one, and which syscall to ask about.
@@ -117,8 +122,11 @@ pub(super) fn wrapped(function: &str) -> Option<&'static str> {
     WRAPPERS.iter().find(|(name, _)| *name == function).map(|(_, why)| *why)
 }
 
-/// Functions of C libraries that make one of several syscalls.
-const SEVERAL: [(&str, &str); 3] = [
+const NO_MAPPING: &str = "no filter denied this: the kernel refused what was written to uid_map or gid_map; see /etc/subuid and \
+                          /etc/subgid, whether newuidmap and newgidmap have their capabilities or are setuid, and no_new_privs";
+
+/// Functions of C libraries that make one of several syscalls, and errors that no filter causes.
+const SEVERAL: [(&str, &str); 5] = [
     (
         "pthread_create",
         "pthread_create makes clone3, or clone before glibc 2.34 and in musl: callgate why SOURCE clone3 tells",
@@ -127,6 +135,8 @@ const SEVERAL: [(&str, &str); 3] = [
         "initialize Background Jobs",
         "the thread that Redis starts is made with clone3, or clone before glibc 2.34 and in musl: callgate why SOURCE clone3 tells",
     ),
+    ("write to uid_map failed", NO_MAPPING),
+    ("write to gid_map failed", NO_MAPPING),
     (
         "cannot access",
         "stat in the C library makes statx or newfstatat: callgate why SOURCE statx tells, and an older libseccomp may not know it",
@@ -144,6 +154,10 @@ pub(super) struct Message<'l> {
 /// A line as an error message. In a log, which has what others chose, it must begin with the program.
 pub(super) fn message(line: &str, is_given: bool) -> Option<Message<'_>> {
     let line = without_prompt(line);
+    let said = line.trim().strip_prefix("bwrap: ");
+    if said.is_some_and(|said| said.starts_with(NO_NAMESPACE)) {
+        return Some(Message { syscall: "clone", errno: Errno::Perm, program: Some("bwrap") });
+    }
     let (before, errno) = split(line)?;
     let mut parts: Vec<&str> = before.split(": ").map(str::trim).collect();
     if parts.len() > 3 && !is_given || parts.iter().all(|part| part.is_empty()) {
@@ -328,6 +342,20 @@ mod tests {
         for (line, syscall, errno) in [
             ("unshare: unshare failed: Operation not permitted", "unshare", Errno::Perm),
             ("mbind: Operation not permitted", "mbind", Errno::Perm),
+            ("bwrap: No permissions to create new namespace", "clone", Errno::Perm),
+            (
+                "bwrap: No permissions to creating new namespace, likely because the kernel does not allow non-privileged user namespaces. On \
+                 e.g. debian this can be enabled with 'sysctl kernel.unprivileged_userns_clone=1'.",
+                "clone",
+                Errno::Perm,
+            ),
+            (
+                "bwrap: No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces. See \
+                 <https://deb.li/bubblewrap> or <file:///usr/share/doc/bubblewrap/README.Debian.gz>.",
+                "clone",
+                Errno::Perm,
+            ),
+            ("bwrap: Failed to make / slave: Operation not permitted", "mount", Errno::Perm),
             ("mount: /mnt: permission denied.", "mount", Errno::Perm),
             ("perf_event_open: Operation not permitted", "perf_event_open", Errno::Perm),
             ("keyctl: Permission denied", "keyctl", Errno::Access),
@@ -437,6 +465,12 @@ mod tests {
                 Errno::Perm,
             ),
             (
+                "runc run failed: unable to start container process: error mounting \"proc\" to rootfs at \"/proc\": mount proc:/proc \
+                 (via /proc/self/fd/7), flags: 0xe: operation not permitted",
+                "mount",
+                Errno::Perm,
+            ),
+            (
                 "RuntimeException: failed to create io_uring ring fd Operation not permitted",
                 "io_uring_setup",
                 Errno::Perm,
@@ -472,6 +506,8 @@ mod tests {
             "unshare failed: No such file or directory",
             "we should mount it: Operation not permitted",
             "open: Operation not permitted",
+            "bwrap: Can't find source path /x: No such file or directory",
+            "newuidmap: write to uid_map failed: Operation not permitted",
             "fork: Operation not permitted",
             "sudo: setrlimit(RLIMIT_CORE): Operation not permitted",
             "send: Operation not permitted",
@@ -489,6 +525,8 @@ mod tests {
         assert!(unnamed("open: Operation not permitted").is_some_and(|why| why.contains("openat")));
         assert!(unnamed("./run: Permission denied").is_some());
         assert!(unnamed("x: No such file").is_none());
+        let mapping = unnamed("newuidmap: write to uid_map failed: Operation not permitted");
+        assert!(mapping.is_some_and(|why| why.starts_with("no filter denied this")));
         let thread = unnamed("runtime/cgo: pthread_create failed: Operation not permitted");
         assert!(thread.is_some_and(|why| why.contains("clone3")));
         for line in [

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use callgate_core::Arch;
 use memchr::memmem::Finder;
 
+use super::error_message::NO_NAMESPACE;
 use super::go_traceback;
 use super::jvm;
 use super::line::{Dump, Found, Parsed};
@@ -26,7 +27,7 @@ use crate::logs::strace::{LogLine, LoggedSyscall, SyscallLog};
 use crate::recording::SyscallId;
 
 /// Every line that is read contains one of these or a marker, except those of strace.
-const MARKS: [&str; 10] = [
+const MARKS: [&str; 11] = [
     "SECCOMP",
     "1326",
     "_syscall",
@@ -37,6 +38,7 @@ const MARKS: [&str; 10] = [
     "ot permitted",
     "ermission denied",
     "ot implemented",
+    NO_NAMESPACE,
 ];
 
 /// Which arguments of a call matter, a bit for each; `None` if the call is not a denial of the filter.

@@ -28,8 +28,10 @@ With --from, the syscalls are those that a log says were denied: audit records
 (auditd, dmesg, the journal as text or JSON), reports of SIGSYS (strace, gdb,
 minijail, Firecracker, Chromium, Firefox, OpenSSH, Tor, Android), and lines of
 strace with the errno that the filter returns; in quotes, any line that says
-that a filter denied something and names it. Each distinct denial is shown with
-its count, the programs, the rule and the patch; one patch for all follows.
+that a filter denied something and names it. A table lists the distinct denials;
+each follows with its programs and the rule, and last one patch for all. The
+patch leaves out syscalls that fail with ENOSYS on purpose, and dangerous ones
+unless --with-dangerous is given. --each prints a patch for each denial as well.
 Without a SOURCE, it is shown what each syscall is for. --from is not needed for
 a line of a log in quotes, nor for a log alone.
 
@@ -49,6 +51,7 @@ A process or a systemd unit can have several filters. The kernel takes the
 verdict of highest precedence; each filter is shown, the one that decides first.
 
 Examples:
+  callgate why 'unshare: unshare failed: Operation not permitted'
   callgate why profile.json ptrace
   callgate why profile.json clone CLONE_NEWUSER
   callgate why profile.json sendto _ _ _ _ 0
@@ -86,6 +89,14 @@ pub(crate) struct WhyArgs {
 
     #[command(flatten)]
     pub(super) selection: SelectionOptions,
+
+    /// With --from, let the patch for all denials allow dangerous syscalls, too
+    #[arg(long)]
+    pub(super) with_dangerous: bool,
+
+    /// With --from, print a patch for each denial as well
+    #[arg(long)]
+    pub(super) each: bool,
 
     /// The format of the report; prometheus and otlp only with --from
     #[arg(long, value_name = "FORMAT", default_value = "text")]

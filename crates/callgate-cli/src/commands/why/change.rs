@@ -21,7 +21,9 @@ use crate::report::muted;
 use crate::source::{Combine, Text};
 use crate::text::printable;
 use callgate_requests::fallback::on_purpose;
+use callgate_requests::logged::tested_bits;
 use callgate_requests::syscall;
+use callgate_trace::recording::SyscallId;
 
 /// How many filters may be changed for one syscall, one after the other.
 const MAX_STEPS: usize = 4;
@@ -63,12 +65,27 @@ pub(super) fn advise(
         let by_hand = "the syscall has no name, so a profile cannot name it".to_owned();
         return Advice { caps, on_purpose: None, change: Err(by_hand) };
     };
-    let wanted = Allowed::with_args(arch, name, args);
+    let wanted = wanted(read, SyscallId::new(arch, data.nr), name, args);
     let on_purpose = on_purpose(Some(arch), &wanted.name, verdict);
     if let Some(by_hand) = unknown_to_library(read, arch, data) {
         return Advice { caps, on_purpose: None, change: Err(by_hand) };
     }
     Advice { caps, on_purpose, change: change(read, &wanted, data, options) }
+}
+
+/// A syscall with these arguments. Of arguments with flags, those bits count that the filters test: programs set further flags.
+pub(super) fn wanted(read: &Read, syscall: SyscallId, name: &str, args: Vec<(u8, u64)>) -> Allowed {
+    let mut wanted = Allowed::with_args(syscall.arch, name, args);
+    let Ok((store, root)) = read.diagram() else { return wanted };
+    let flags = wanted.args.iter().map(|(index, _)| *index);
+    let flags: Vec<u8> = flags.filter(|index| wanted.is_of_flags(*index)).collect();
+    for index in flags {
+        let tested = tested_bits(store, *root, syscall, index);
+        if let Some(mask) = wanted.masks.get_mut(usize::from(index)).filter(|_| tested != 0) {
+            *mask = tested;
+        }
+    }
+    wanted
 }
 
 /// What to do if the profile allows a syscall whose name the runtime's libseccomp does not know.
@@ -212,10 +229,14 @@ impl<'a> Search<'a> {
                 if let Some((_, before)) = previous {
                     allowed.args.retain(|arg| before.args.contains(arg));
                     allowed.zero_upper |= before.zero_upper;
+                    let masks = allowed.masks.iter_mut().zip(before.masks);
+                    masks.for_each(|(mask, before)| *mask |= before);
                 }
                 let Some(changed) = apply(text.text, &edits) else { continue };
                 let Some(after) = read.changed(text.index, changed, self.options) else { continue };
                 match prove(self.before, &after, std::slice::from_ref(&allowed)) {
+                    // What the assumed runtime ignores may be an error for another one.
+                    Ok(_) if !after.is_accepted_like(self.before, self.options) => {}
                     Ok(verified) => {
                         let patch = patch(&self.before.source.texts(), &after.source.texts());
                         return Step::Done(Change { read: after, patch, allowed, verified });

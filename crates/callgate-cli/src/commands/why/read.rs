@@ -16,12 +16,14 @@ pub(crate) struct Read {
     pub(crate) source: LoadedSource,
     pub(crate) stack: SourceStack,
     diagram: OnceCell<std::result::Result<(Store, Func), String>>,
+    /// Whether each of the programs that read the source differently accepts it.
+    accepted: OnceCell<Vec<bool>>,
 }
 
 impl Read {
     pub(crate) fn new(source: LoadedSource, options: &SourceOptions) -> Result<Read> {
         let stack = source.read(options)?;
-        Ok(Read { source, stack, diagram: OnceCell::new() })
+        Ok(Read { source, stack, diagram: OnceCell::new(), accepted: OnceCell::new() })
     }
 
     /// The source with another text; `None` if it cannot be read.
@@ -42,6 +44,19 @@ impl Read {
             root.map(|root| (store, root)).map_err(|failure| failure.message().to_owned())
         };
         self.diagram.get_or_init(build).as_ref().map_err(String::as_str)
+    }
+
+    /// Whether each program that accepts the source, such as a container runtime, accepts this one as well.
+    pub(crate) fn is_accepted_like(&self, before: &Read, options: &SourceOptions) -> bool {
+        let (before, after) = (before.accepted(options), self.accepted(options));
+        before.iter().zip(after).all(|(before, after)| *after || !before)
+    }
+
+    fn accepted(&self, options: &SourceOptions) -> &[bool] {
+        self.accepted.get_or_init(|| {
+            let others = self.source.other_readings();
+            others.iter().map(|other| muted(|| other.read(options)).is_ok()).collect()
+        })
     }
 
     /// Whether the filters let every syscall of their architectures run: they only record, or do nothing.

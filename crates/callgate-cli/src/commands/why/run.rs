@@ -56,13 +56,18 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
     let answer = Answer::new(stack, arch, data);
     let advice = (!answer.verdict.permits())
         .then(|| advise(&read, arch, &data, called.given.clone(), &reading));
+    let mut missing = None;
     if let Some(path) = &args.patch {
-        let change = advice.as_ref().and_then(|advice| advice.change.as_ref().ok());
-        write_patch(path, change.map(|change| change.patch.as_str()))?;
+        match advice.as_ref().map(|advice| &advice.change) {
+            Some(Ok(change)) => write_patch(path, Some(&change.patch))?,
+            Some(Err(by_hand)) => missing = Some(by_hand.clone()),
+            None => write_patch(path, None)?,
+        }
     }
     output::print(&match format {
         Format::Text => {
-            let advice = advice.as_ref().map(text::advice);
+            let source = args.source.as_ref().map_or("SOURCE".into(), |one| one.to_string_lossy());
+            let advice = advice.as_ref().map(|one| text::advice(one, true, &source));
             let executed =
                 text::executed(&answer, answer.verdict.permits() && read.blocks_nothing());
             let mut text = String::new();
@@ -88,7 +93,10 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
             format!("{}\n", Json::Object(fields))
         }
     })?;
-    Ok(0)
+    match missing {
+        None => Ok(0),
+        Some(by_hand) => Err(Failure::new("there is no patch to write").help(by_hand)),
+    }
 }
 
 /// What is asked.

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use callgate::purposes::{Danger, danger};
 use callgate::{Arch, Verdict};
 use callgate_formats::CapSet;
-use callgate_formats::change::SideEffect;
+use callgate_formats::change::{Allowed, SideEffect};
 use callgate_formats::statements::{Inactive, Site, Statement};
 use callgate_formats::why::{Cause, Why};
 
@@ -43,7 +43,11 @@ pub(super) fn answer(answer: &Answer<'_>, any: &[u8]) -> String {
     match allow.as_slice() {
         [] => {}
         [only] => {
-            let _ = writeln!(text, "allowed by {}", printable(only.name));
+            // systemd installs a filter for each architecture of programs.
+            let rules = only.statements.and_then(|all| all.rules.first());
+            let own = rules.map(|rule| rule.arch).filter(|_| only.is_of_other_arch());
+            let of = own.map_or_else(String::new, |own| format!(", which is for {own} programs"));
+            wrap(&mut text, &format!("allowed by {}{of}", printable(only.name)), 0, 2);
         }
         several => {
             let _ = writeln!(text, "allowed by {} other filters", several.len());
@@ -110,10 +114,33 @@ fn rules(text: &mut String, answer: &Answer<'_>, filter: &FilterReason<'_>, why:
     });
 }
 
-/// Why it is dangerous to allow a syscall. If only some values of an argument are dangerous, the danger is shown only if the
-/// syscall is allowed with all arguments.
-fn danger_of(name: &str, args: &[(u8, u64)]) -> Option<&'static Danger> {
-    danger(name).filter(|danger| danger.values.is_empty() || args.is_empty())
+/// Where the reason for the verdict of a filter is, in few words.
+pub(super) fn rule_of(filter: &FilterReason<'_>) -> String {
+    let why = match &filter.reason {
+        Reason::Instruction { index, .. } => return format!("instruction {index}"),
+        Reason::Policy => return printable(filter.name).to_string(),
+        Reason::Text(why) => why,
+    };
+    let place = |site: &Site| {
+        let file = site.file.as_deref().unwrap_or(filter.name);
+        format!("{}:{}:{}", printable(file), site.position.line, site.position.column)
+    };
+    match &why.cause {
+        Cause::Rules(rules) => rules.first().map(|rule| place(&rule.site)).unwrap_or_default(),
+        Cause::Builtin(_) => "added by what installs the filter".to_owned(),
+        Cause::OtherArch => "not for this architecture".to_owned(),
+        Cause::Default(Some(site)) => format!("{} (default)", place(site)),
+        Cause::Default(None) => "default".to_owned(),
+    }
+}
+
+/// Why it is dangerous to allow a syscall. If only some values of an argument are dangerous, the danger is shown only if one of them
+/// is allowed.
+pub(super) fn danger_of(allowed: &Allowed) -> Option<&'static Danger> {
+    danger(&allowed.name).filter(|danger| {
+        let mut values = danger.values.iter();
+        danger.values.is_empty() || values.any(|one| allowed.may_have(one.arg, one.mask, one.bits))
+    })
 }
 
 /// What it means that the syscall runs, if it is logged, or if the filters let every syscall run.
@@ -132,15 +159,20 @@ pub(super) fn executed(answer: &Answer<'_>, blocks_nothing: bool) -> String {
     text
 }
 
-/// What allows the syscall.
-pub(super) fn advice(advice: &Advice) -> String {
+/// What allows the syscall, with the patch or without it. `source` is what is asked about.
+pub(super) fn advice(advice: &Advice, with_patch: bool, source: &str) -> String {
     let mut text = String::new();
     if let Some(why) = &advice.on_purpose {
         wrap(&mut text, why, 0, 2);
-        let patch =
-            "for a program without a fallback, --patch FILE writes the change that allows it";
         match &advice.change {
-            Ok(_) => wrap(&mut text, patch, 0, 2),
+            Ok(change) => {
+                let patch = format!(
+                    "for a program without a fallback, `callgate why {} {} --patch FILE` writes the change that allows it",
+                    printable(source),
+                    change.allowed.name
+                );
+                wrap(&mut text, &patch, 0, 2);
+            }
             Err(by_hand) => {
                 wrap(&mut text, &format!("for a program without a fallback: {by_hand}"), 0, 2)
             }
@@ -148,7 +180,7 @@ pub(super) fn advice(advice: &Advice) -> String {
         return text;
     }
     let allowed = advice.change.as_ref().ok().map(|change| &change.allowed);
-    if let Some(danger) = allowed.and_then(|allowed| danger_of(&allowed.name, &allowed.args)) {
+    if let Some(danger) = allowed.and_then(danger_of) {
         wrap(&mut text, &format!("dangerous: {}", danger.reason), 0, 2);
     }
     let before = text.len();
@@ -158,12 +190,15 @@ pub(super) fn advice(advice: &Advice) -> String {
     let or = if text.len() == before { "to allow it" } else { "or without it" };
     match &advice.change {
         Ok(change) => {
-            wrap(&mut text, &format!("{or}: this change, which {}", scope(change)), 0, 2);
+            let what = if with_patch { "this change, which" } else { "a change that" };
+            wrap(&mut text, &format!("{or}: {what} {}", scope(change)), 0, 2);
             if change.allowed.compares_flags() {
                 let more = "  (calls with further flags remain denied: give all of them, A|B)";
                 wrap(&mut text, more, 0, 2);
             }
-            patch_lines(&mut text, &change.patch);
+            if with_patch {
+                patch_lines(&mut text, &change.patch);
+            }
         }
         Err(by_hand) => wrap(&mut text, &format!("{or}: {}", printable(by_hand)), 0, 2),
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use callgate::purposes::{Purpose, danger};
 use callgate::{Arch, Verdict};
+use callgate_bpf::SyscallTable;
 use callgate_requests::kernel_checks::elsewhere;
 use callgate_requests::logged::data;
 use callgate_requests::syscall;
@@ -47,17 +48,32 @@ pub(super) fn log(
         text.push('\n');
         // A default profile of containers sends no signal.
         let is_signal = unrelated == 0 && usual.iter().all(|usual| usual.is_signal);
-        let sources = match is_signal {
-            true => "a profile, a unit (NAME.service) or pid:N",
-            false => "a profile, a unit (NAME.service), docker-default or pid:N",
+        let next = match is_signal {
+            true => {
+                let mut programs = log.denials.iter().flat_map(|one| &one.programs);
+                let program = programs.next().map(|(name, _)| name.as_str());
+                let program = program.filter(|name| is_plain(name) && programs.next().is_none());
+                let unit = program.map_or_else(String::new, |name| {
+                    format!(" (`ps -o unit= -C {name}` prints its unit there)")
+                });
+                format!(
+                    "for the rule that denies it and a change that allows it, if systemd started the program: on that machine, `callgate \
+                     why NAME.service --from LOG`{unit}; otherwise give a profile or pid:N in place of the unit"
+                )
+            }
+            false => "for the rule that denies it and a change that allows it, give the filter: callgate why SOURCE --from LOG, where \
+                      SOURCE is a profile, a unit (NAME.service), docker-default or pid:N"
+                .to_owned(),
         };
-        let next = format!(
-            "for the rule that denies it and a change that allows it, give the filter: callgate why SOURCE --from LOG, where SOURCE is \
-             {sources}"
-        );
         wrap(&mut text, &next, 0, 2);
     }
     text
+}
+
+/// Whether the name of a program can be a word of a shell.
+fn is_plain(name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(is_part)
 }
 
 /// Syscalls that failed, perhaps because of a filter.
@@ -160,6 +176,19 @@ fn denial(text: &mut String, denial: &Denial, usual: Option<&Usual>) {
         text.push_str("  ");
         wrap(text, line, 2, 4);
     };
+    if id.name().is_none() {
+        let abis = callgate_formats::abis(id.arch);
+        let others = abis.iter().filter(|other| **other != id.arch);
+        let others = others.filter_map(|other| Some((other, other.syscall_name(id.nr)?)));
+        let others: Vec<String> =
+            others.map(|(other, name)| format!("; on {other}, it is {name}")).collect();
+        say(&format!(
+            "no syscall of {} with this number is known: a newer kernel may have one, or the line is about another architecture{}",
+            id.arch,
+            others.concat()
+        ));
+    }
+    let usual = usual.filter(|_| id.name().is_some());
     if let Some(purpose) = id.name().and_then(Purpose::of) {
         let title = purpose.title().to_lowercase();
         say(&format!("for {title}: syscalls with which a process can {}", purpose.description()));

@@ -10,8 +10,9 @@ use callgate_requests::logged::{data, explains, find, tested_arguments};
 use callgate_trace::denials::{Denial, DenialLog};
 
 use super::super::answer::Answer;
-use super::super::change::{Advice, advise, change, patch, prove};
+use super::super::change::{Advice, advise, change, patch, prove, wanted};
 use super::super::read::Read;
+use super::super::text::danger_of;
 use super::action::action;
 use super::groups::{Group, Groups};
 use crate::progress::Progress;
@@ -29,6 +30,28 @@ pub(super) struct Explained<'r> {
     pub(super) foreign: Vec<&'static str>,
     /// Whether the filter tests arguments that the log does not contain.
     pub(super) has_example: bool,
+}
+
+/// Why the change for all denials leaves one out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LeftOut {
+    /// Libraries expect ENOSYS and fall back.
+    OnPurpose,
+    /// The syscall is dangerous.
+    Dangerous,
+}
+
+impl Explained<'_> {
+    /// Why the change for all denials leaves this one out; `None` if it does not.
+    pub(super) fn left_out(&self, with_dangerous: bool) -> Option<LeftOut> {
+        let advice = self.advice.as_ref()?;
+        let change = advice.change.as_ref().ok()?;
+        if advice.on_purpose.is_some() {
+            return Some(LeftOut::OnPurpose);
+        }
+        let danger = danger_of(&change.allowed);
+        danger.filter(|_| !with_dangerous).map(|_| LeftOut::Dangerous)
+    }
 }
 
 /// One change for all denials of one machine.
@@ -141,9 +164,15 @@ fn known(denial: &Denial) -> Vec<(u8, u64)> {
     (0..).zip(denial.call.args).filter_map(|(index, arg)| Some((index, arg?))).collect()
 }
 
-/// For each machine one change for all of its denials that have a change of their own, which is proved as a whole.
-pub(super) fn combine(explained: &[Explained<'_>], groups: &Groups<'_>) -> Vec<Combined> {
-    groups.used().filter_map(|group| combine_on(explained, groups, group)).collect()
+/// For each machine one change for its denials that have a change of their own, which is proved as a whole. Of several denials, it
+/// leaves out those that need no change and those that are dangerous.
+pub(super) fn combine(
+    explained: &[Explained<'_>],
+    groups: &Groups<'_>,
+    with_dangerous: bool,
+) -> Vec<Combined> {
+    let combine = |group| combine_on(explained, groups, group, with_dangerous);
+    groups.used().filter_map(combine).collect()
 }
 
 /// The denials of one machine that have a change.
@@ -158,17 +187,27 @@ pub(super) fn changed<'e, 'r>(
     })
 }
 
-fn combine_on(explained: &[Explained<'_>], groups: &Groups<'_>, group: &Group) -> Option<Combined> {
+fn combine_on(
+    explained: &[Explained<'_>],
+    groups: &Groups<'_>,
+    group: &Group,
+    with_dangerous: bool,
+) -> Option<Combined> {
     let Group { read, options, .. } = group;
     let mut progress = Progress::new(Instant::now());
     let mut current: Option<Read> = None;
     let mut allowed: Vec<Allowed> = Vec::new();
     let mut count = 0;
     let mut arches = Vec::new();
+    // The change for a single denial is shown with its reasons.
+    let is_single = changed(explained, groups, group).count() == 1;
     for one in changed(explained, groups, group) {
+        if !is_single && one.left_out(with_dangerous).is_some() {
+            continue;
+        }
         let syscall = one.denial.call.syscall;
         let Some(name) = syscall.name() else { continue };
-        let wanted = Allowed::with_args(syscall.arch, name, known(&one.denial));
+        let wanted = wanted(read, syscall, name, known(&one.denial));
         let before = current.as_ref().unwrap_or(read);
         // A change for another denial may allow it, too.
         if let Some(data) = still_denied(before, one) {

@@ -13,7 +13,7 @@ use callgate_trace::recording::{Caveat, SyscallId};
 
 use super::super::json::answer_fields;
 use super::alone::Failures;
-use super::explained::{Combined, Explained};
+use super::explained::{Combined, Explained, LeftOut, changed};
 use super::groups::Groups;
 use super::usual::{InContainer, Usual};
 
@@ -24,6 +24,7 @@ pub(super) fn log(
     groups: &Groups<'_>,
     explained: &[Explained<'_>],
     combined: &[Combined],
+    with_dangerous: bool,
 ) -> Json {
     let only = match combined {
         [only] => Some(only),
@@ -32,6 +33,22 @@ pub(super) fn log(
     let named = |(call, count): (&&'static str, &u64)| {
         Json::Object(vec![("call", (*call).into()), ("count", (*count).into())])
     };
+    let is_single = |one: &Explained<'_>| {
+        groups.of(&one.denial).is_none_or(|of| changed(explained, groups, of).count() < 2)
+    };
+    let left_out = explained.iter().filter(|one| !is_single(one)).filter_map(|one| {
+        let why = match one.left_out(with_dangerous)? {
+            LeftOut::OnPurpose => "on_purpose",
+            LeftOut::Dangerous => "dangerous",
+        };
+        let call = &one.denial.call.syscall;
+        Some(Json::Object(vec![
+            ("arch", call.arch.name().into()),
+            ("call", call.name().into()),
+            ("nr", call.nr.into()),
+            ("reason", why.into()),
+        ]))
+    });
     let older = groups.older.iter().map(named);
     let unknown = groups.unknown.iter().map(named);
     let mut fields = fields(name, log, &groups.outside, groups.unrelated);
@@ -40,6 +57,7 @@ pub(super) fn log(
         ("older_libseccomp", Json::array(unknown)),
         ("known_since_libseccomp", groups.known_since.map(|since| since.to_string()).into()),
         ("denials", Json::array(explained.iter().map(denial))),
+        ("left_out", Json::array(left_out)),
         ("patch", only.map(|combined| combined.patch.as_str()).into()),
         ("patched", only.map_or(0, |combined| combined.count as u64).into()),
         ("patches", Json::array(combined.iter().map(patch))),

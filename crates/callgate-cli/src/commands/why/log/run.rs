@@ -10,6 +10,7 @@ use super::alone::Failures;
 use super::explained::{combine, explain};
 use super::groups::{Groups, given_arch};
 use super::hints::{next, next_of};
+use super::text::Shown;
 use super::usual::usual;
 use super::{alone, json, metrics, text};
 use crate::options::{Format, SourceOptions, native_arch};
@@ -31,6 +32,14 @@ impl Log<'_> {
         match self {
             Log::At(place) => place.name(),
             Log::Lines(_) => "these words".to_owned(),
+        }
+    }
+
+    /// An error about the text.
+    fn failure(&self, message: String) -> Failure {
+        match self {
+            Log::At(place) => Failure::about(place.name(), message),
+            Log::Lines(_) => Failure::new(message),
         }
     }
 
@@ -76,25 +85,25 @@ pub(in super::super) fn run(
     };
     let mut groups = Groups::new(source, options);
     let arch = groups.usual_arch()?;
-    let log =
-        log.read(arch, given_arch(options).is_some(), args.selection.selection(), |call| {
-            groups.relevant(call)
-        })?;
+    let of = log;
+    let log = of.read(arch, given_arch(options).is_some(), args.selection.selection(), |call| {
+        groups.relevant(call)
+    })?;
     groups.check()?;
     let format = match format {
         Ok(format) => {
             // There may be nothing since the last time.
             if log.lines > 0 {
-                check_recognized(&name, &log)?;
+                check_recognized(of, &log)?;
             }
             output::print(&metrics::log(&log, &groups, format))?;
-            return end(&name, &log, "callgate_log_unread_total counts them");
+            return end(of, &log, "callgate_log_unread_total counts them");
         }
         Err(format) => format,
     };
-    check_recognized(&name, &log)?;
+    check_recognized(of, &log)?;
     let explained = explain(&log, &groups);
-    let combined = combine(&explained, &groups);
+    let combined = combine(&explained, &groups, args.with_dangerous);
     if let Some(path) = &args.patch {
         let patch = match combined.as_slice() {
             [] => None,
@@ -115,10 +124,16 @@ pub(in super::super) fn run(
         write_patch(path, patch)?;
     }
     output::print(&match format {
-        Format::Json => format!("{}\n", json::log(&name, &log, &groups, &explained, &combined)),
-        Format::Text => text::log(&name, arch, &log, &groups, &explained, &combined),
+        Format::Json => format!(
+            "{}\n",
+            json::log(&name, &log, &groups, &explained, &combined, args.with_dangerous)
+        ),
+        Format::Text => {
+            let shown = Shown { with_dangerous: args.with_dangerous, each: args.each };
+            text::log(&name, arch, &log, &groups, &explained, &combined, shown)
+        }
     })?;
-    end(&name, &log, &next_of(&log))
+    end(of, &log, &next_of(&log))
 }
 
 /// The denials of a log without a filter: which syscalls they are, and what they are for.
@@ -153,9 +168,9 @@ pub(in super::super) fn run_alone(
         }
         Some(u8::MAX)
     };
-    let log =
-        log.read(arch, given_arch(options).is_some(), args.selection.selection(), relevant)?;
-    check_recognized(&name, &log)?;
+    let of = log;
+    let log = of.read(arch, given_arch(options).is_some(), args.selection.selection(), relevant)?;
+    check_recognized(of, &log)?;
     let of_failures = usual(&failures.few(), options)?;
     let usual = usual(&log.denials, options)?;
     output::print(&match format {
@@ -164,17 +179,17 @@ pub(in super::super) fn run_alone(
         }
         Format::Text => alone::log(&name, arch, &log, &outside, &failures, &of_failures, &usual),
     })?;
-    end(&name, &log, &next_of(&log))
+    end(of, &log, &next_of(&log))
 }
 
 /// Refuses a text that is not known to be a log: it cannot tell whether anything was denied.
-fn check_recognized(name: &str, log: &DenialLog) -> Result<()> {
+fn check_recognized(of: &Log<'_>, log: &DenialLog) -> Result<()> {
     if log.is_recognized || log.unread.count > 0 {
         return Ok(());
     }
     if let Some(failed) = &log.not_installed {
         let what = format!("no denial; line {}: {}: {}", failed.line, failed.why, failed.text);
-        return Err(Failure::about(name, what).help(
+        return Err(of.failure(what).help(
             "its libseccomp is older than the profile, or the profile has a rule that libseccomp refuses; update libseccomp and the \
              runtime, or remove the rule that the line names",
         ));
@@ -183,18 +198,21 @@ fn check_recognized(name: &str, log: &DenialLog) -> Result<()> {
         0 => "this log is empty".to_owned(),
         lines => format!(
             "nothing was recognized in {}: no audit record, no line of the kernel's log, no syscall of strace, no report of a denial",
-            counted(lines, "line")
+            match of {
+                Log::At(_) => counted(lines, "line"),
+                Log::Lines(_) => "the text".to_owned(),
+            }
         ),
     };
-    Err(Failure::about(name, what).help(next()))
+    Err(of.failure(what).help(next()))
 }
 
 /// The exit status; says that there are lines which could not be read.
-fn end(name: &str, log: &DenialLog, help: &str) -> Result<u8> {
+fn end(of: &Log<'_>, log: &DenialLog, help: &str) -> Result<u8> {
     let message = match log.unread.count {
         0 => return Ok(0),
         1 => "1 line looks like a denial, but could not be read".to_owned(),
         count => format!("{count} lines look like denials, but could not be read"),
     };
-    Ok(Failure::about(name, message).help(help).print())
+    Ok(of.failure(message).help(help).print())
 }

@@ -10,13 +10,22 @@ use callgate_trace::recording::SyscallId;
 
 use super::super::patch::patch_lines;
 use super::super::read::Read;
-use super::super::text::{advice, answer};
-use super::explained::{Combined, Explained, MAX_CHANGES, changed};
+use super::super::text::{advice, answer, rule_of};
+use super::explained::{Combined, Explained, LeftOut, MAX_CHANGES, changed};
 use super::groups::Groups;
 use super::hints;
 use super::usual::SIGNAL;
 use crate::output::wrap;
 use crate::text::{counted, printable, times};
+
+/// What is shown of the changes.
+#[derive(Clone, Copy)]
+pub(super) struct Shown {
+    /// Whether the patch for all allows dangerous syscalls.
+    pub(super) with_dangerous: bool,
+    /// Whether each denial has a patch.
+    pub(super) each: bool,
+}
 
 /// What a log contains, and each denial with its reason.
 pub(super) fn log(
@@ -26,6 +35,7 @@ pub(super) fn log(
     groups: &Groups<'_>,
     explained: &[Explained<'_>],
     combined: &[Combined],
+    shown: Shown,
 ) -> String {
     let mut text = String::new();
     let mut parts = summary(arch, log, &groups.outside);
@@ -39,6 +49,7 @@ pub(super) fn log(
     older_runtime(&mut text, groups);
     unknown_names(&mut text, groups);
     logged(&mut text, log);
+    table(&mut text, explained);
     for one in explained {
         text.push('\n');
         let example = match one.has_example {
@@ -84,7 +95,10 @@ pub(super) fn log(
             }
         }
         if let Some(found) = &one.advice {
-            text.push_str(&advice(found));
+            let of_group = groups.of(&one.denial);
+            let is_single = of_group.is_none_or(|of| changed(explained, groups, of).count() < 2);
+            let source = of_group.map_or("SOURCE", |group| group.read.stack.name.as_str());
+            text.push_str(&advice(found, is_single || shown.each, source));
         }
     }
     if explained.len() > MAX_CHANGES {
@@ -105,25 +119,107 @@ pub(super) fn log(
             _ => format!(" for {}", names(&of)),
         };
         text.push('\n');
-        let Some(combined) =
-            combined.iter().find(|one| one.arches.iter().any(|arch| of.contains(arch)))
-        else {
-            let message = format!("the changes{machine} cannot be combined to one that is proved");
+        let changes = || changed(explained, groups, group);
+        let left =
+            |why| changes().filter(move |one| one.left_out(shown.with_dangerous) == Some(why));
+        let count = changes().filter(|one| one.left_out(shown.with_dangerous).is_none()).count();
+        let found = combined.iter().find(|one| one.arches.iter().any(|arch| of.contains(arch)));
+        match found {
+            _ if count == 0 => {}
+            None => {
+                let message = format!(
+                    "the changes{machine} cannot be combined to one that is proved; --each prints a patch for each"
+                );
+                wrap(&mut text, &message, 0, 2);
+            }
+            Some(combined) => together(&mut text, combined, count, &machine),
+        }
+        let on_purpose = calls(left(LeftOut::OnPurpose));
+        if !on_purpose.is_empty() {
+            let message = format!("left out: {on_purpose}, where ENOSYS is the answer on purpose");
             wrap(&mut text, &message, 0, 2);
-            continue;
-        };
-        let count = of.len();
-        let scope = match combined.count == count {
-            true => format!("the {count} changes"),
-            false => format!("{} of {count} changes", combined.count),
-        };
-        let message = format!(
-            "{scope}{machine} together, which are proved to allow these syscalls and nothing else:"
-        );
-        wrap(&mut text, &message, 0, 2);
-        patch_lines(&mut text, &combined.patch);
+        }
+        let dangerous = calls(left(LeftOut::Dangerous));
+        if !dangerous.is_empty() {
+            let message = format!("left out: {dangerous}, dangerous; --with-dangerous adds it");
+            let message = match left(LeftOut::Dangerous).count() {
+                1 => message,
+                _ => message.replace("adds it", "adds them"),
+            };
+            wrap(&mut text, &message, 0, 2);
+        }
     }
     text
+}
+
+/// The names of the syscalls of denials, each once.
+fn calls<'e, 'r: 'e>(denials: impl Iterator<Item = &'e Explained<'r>>) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for one in denials {
+        let SyscallId { arch, nr } = one.denial.call.syscall;
+        let name = syscall::name(Some(arch), nr);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
+}
+
+/// The change for several denials.
+fn together(text: &mut String, combined: &Combined, count: usize, machine: &str) {
+    let message = match (combined.count, count) {
+        (1, 1) => {
+            format!("the change{machine}, which is proved to allow this syscall and nothing else:")
+        }
+        (own, all) => {
+            let scope = match own == all {
+                true => format!("the {all} changes"),
+                false => format!("{own} of {all} changes"),
+            };
+            format!(
+                "{scope}{machine} together, which are proved to allow these syscalls and nothing else:"
+            )
+        }
+    };
+    wrap(text, &message, 0, 2);
+    patch_lines(text, &combined.patch);
+}
+
+/// The distinct denials, a line each, if they are several.
+fn table(text: &mut String, explained: &[Explained<'_>]) {
+    /// The widest column of syscalls.
+    const WIDEST: usize = 32;
+    if explained.len() < 2 {
+        return;
+    }
+    let rows: Vec<[String; 4]> = explained
+        .iter()
+        .map(|one| {
+            let answer = &one.answer;
+            let call = syscall::show(answer.arch, &answer.data);
+            let SyscallId { arch, nr } = one.denial.call.syscall;
+            let call = match call.chars().count() > WIDEST {
+                true => format!("{}(…)", syscall::name(Some(arch), nr)),
+                false => call,
+            };
+            let rule = answer.filters.first().map(rule_of).unwrap_or_default();
+            let count = one.denial.count.to_string();
+            [count, format!("{arch} {call}"), answer.verdict.to_string(), rule]
+        })
+        .collect();
+    let heads = ["count", "syscall", "verdict", "rule"];
+    let width = |column: usize, head: &str| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).chain([head.len()]).max().unwrap_or_default()
+    };
+    let [count, call, verdict, _] = heads;
+    let widths = [width(0, count), width(1, call), width(2, verdict)];
+    text.push('\n');
+    let heads = heads.map(str::to_owned);
+    for [count, call, verdict, rule] in [&heads].into_iter().chain(&rows) {
+        let [first, second, third] = widths;
+        text.push_str(&format!("{count:>first$}  {call:second$}  {verdict:third$}  {rule}\n"));
+    }
 }
 
 /// The names of architectures, each once.
