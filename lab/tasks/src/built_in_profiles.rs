@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use callgate::source::{Reading, SourceContent, SourceFormat, SourceStack, SourceText, read};
+use callgate::source::{Reading, SourceContent, SourceFormat, SourceText, read};
 use callgate::{Arch, SeccompData};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::diagram::Store;
@@ -22,7 +22,9 @@ The files are
                                 profiles/seccomp/default.json of moby/moby at the tag of
                                 VERSION, seccomp/default.json of moby/profiles,
                                 pkg/seccomp/seccomp.json of containers/common, the default
-                                profile of CRI-O as JSON
+                                profile of CRI-O as JSON; of Flatpak, the rules of setup_seccomp in
+                                common/flatpak-run.c as such a profile
+  NAME@VERSION.src              a profile of a snap without interfaces, as snapd writes it
   NAME@VERSION.ARCH.CAPS.json   a profile that a runtime made for ARCH, x86_64 or aarch64,
                                 and CAPS, none or all, on Linux 4.8 or later: what
                                 DefaultProfile of containerd returns, as JSON
@@ -52,7 +54,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let entries = std::fs::read_dir(directory).map_err(failed)?;
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
-    for path in paths.iter().filter(|path| path.extension().is_some_and(|one| one == "json")) {
+    let is_original = |path: &&std::path::PathBuf| {
+        path.extension().is_some_and(|one| one == "json" || one == "src")
+    };
+    for path in paths.iter().filter(is_original) {
         let original = Original::named(path)?;
         let count = counts.entry(original.built_in.name).or_default();
         count.originals += 1;
@@ -147,9 +152,7 @@ impl Original {
                 format!("{}: {}", self.source, messages[0].diagnostic)
             };
             let stack = read(&source, &mut Vec::new()).map_err(of)?;
-            let SourceStack { filters, .. } = &stack;
-            let filter = filters.first().ok_or_else(|| format!("{}: no filter", self.source))?;
-            filter.diagram(&mut store).map_err(of)
+            stack.combined_diagram(&mut store, &mut Vec::new()).map_err(of)
         });
         let (original, table) = (original?, table?);
         if original == table {

@@ -19,6 +19,7 @@ mod libseccomp_program;
 mod libseccomp_rules;
 mod libseccomp_speed;
 mod libseccomp_suite;
+mod libseccomp_versions;
 mod lxc;
 mod machine;
 mod measuring;

@@ -3,7 +3,7 @@
 use crate::{
     binaries, bpf_sim, built_in_profiles, compare, containers, converted, documents, experiments,
     firecracker, hostile, kafel, kernels, libseccomp_names, libseccomp_program, libseccomp_rules,
-    libseccomp_speed, libseccomp_suite, lxc, measuring, minijail, optimum, pasted_c, profiles,
+    libseccomp_speed, libseccomp_suite, libseccomp_versions, lxc, measuring, minijail, optimum, pasted_c, profiles,
     recording, refusals, smt, snap, startup, suites, systemd, truth, workloads,
 };
 use callgate_tasks::Task;
@@ -123,6 +123,12 @@ pub(crate) const TASKS: &[Task] = &[
         summary: "compare names and numbers of syscalls with those of libseccomp",
         help: libseccomp_names::HELP,
         run: libseccomp_names::run,
+    },
+    Task {
+        name: "libseccomp-versions",
+        summary: "compare the names that each libseccomp knows with its tags",
+        help: libseccomp_versions::HELP,
+        run: libseccomp_versions::run,
     },
     Task {
         name: "libseccomp-program",

@@ -223,6 +223,11 @@ mod tests {
         assert_eq!(resolved("docker-default@0.2"), "docker-default@29.4.3");
         assert_eq!(resolved("docker-default@29"), resolved("docker-default"));
         assert_eq!(resolved("container-default"), "container-default");
+        // snapd 2.67 is a release before 2.67.1.
+        assert_eq!(resolved("snapd-default@2.67"), "snapd-default@2.64");
+        assert_eq!(resolved("snapd-default@2.67.1"), "snapd-default@2.67.1");
+        assert_eq!(resolved("snapd-default@2.76"), "snapd-default@2.74.1");
+        assert_eq!(resolved("snapd-default@2"), resolved("snapd-default"));
     }
 
     #[test]

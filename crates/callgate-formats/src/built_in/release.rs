@@ -26,6 +26,11 @@ impl Release {
         (parts.len() <= PARTS).then(|| Release { parts, text: text.to_owned() })
     }
 
+    /// Whether it is written with two numbers.
+    pub(super) fn is_short(&self) -> bool {
+        self.text.matches('.').count() + 1 < PARTS
+    }
+
     /// A release with all of its numbers, of which the last may be left out if it is 0; `None` for less.
     pub(super) fn whole(mut self) -> Option<Release> {
         if self.parts.len() + 1 < PARTS {

@@ -211,8 +211,12 @@ impl<'t> Table<'t> {
         self.versions.last()
     }
 
-    /// The version that a release has; of the beginning of a number, the last release with it.
+    /// The version that a release has; of the beginning of a number, the last release with it. Where releases have two numbers,
+    /// two are a release.
     pub(super) fn find(&self, release: &Release) -> Option<&Version> {
+        let is_short = self.series.iter().any(|series| series.first.is_short());
+        let whole = Some(release.clone()).filter(|_| is_short).and_then(Release::whole);
+        let release = whole.as_ref().unwrap_or(release);
         let series = self.series.iter().find(|series| series.has(release))?;
         let lowest = release.lowest();
         let spans = self.versions.iter().flat_map(|version| {
@@ -544,8 +548,8 @@ errno ENOSYS without SYS_ADMIN,BPF not-on s390 before-kernel 5.1 if arg0 & 0x10 
 
     #[test]
     fn a_table_of_snaps_has_rules_in_their_language() {
-        let text = "profile test\nseries 2.63 2.70 snapd\n\nversions\n  2.63-2.69\n  2.70\n\n\
-                    allow\n  all close read\n  2.70- write\n\n\
+        let text = "profile test\nseries 2.63 2.70 snapd\n\nversions\n  2.63-2.69\n  2.69.1-2.70\n\n\
+                    allow\n  all close read\n  2.69.1- write\n\n\
                     rules\n  all ~ioctl - TIOCSTI\n  2.63 socket AF_UNIX\n";
         let table = Table::parse(text).unwrap();
         table.check().unwrap();
@@ -553,6 +557,9 @@ errno ENOSYS without SYS_ADMIN,BPF not-on s390 before-kernel 5.1 if arg0 & 0x10 
             let version = table.find(&Release::parse(release).unwrap()).unwrap();
             (table.releases(version), table.rules(version))
         };
+        // 2.69 is a release, and 2 the beginning of the last one.
+        assert_eq!(of("2.69").1, of("2.63").1);
+        assert_eq!(of("2").1, of("2.70").1);
         let (releases, old) = of("2.63.1");
         assert_eq!(releases, ["snapd 2.63 to 2.69"]);
         assert_eq!(old, "close\nread\n~ioctl - TIOCSTI\nsocket AF_UNIX\n");
