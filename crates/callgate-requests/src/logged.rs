@@ -150,12 +150,7 @@ pub fn tested_arguments(store: &Store, root: Func, syscall: SyscallId) -> u8 {
 }
 
 /// The bits of an argument of a syscall that filters test.
-pub fn tested_bits(
-    store: &Store,
-    root: Func,
-    syscall: SyscallId,
-    index: u8,
-) -> u64 {
+pub fn tested_bits(store: &Store, root: Func, syscall: SyscallId, index: u8) -> u64 {
     let Some(field) = Field::arg(index) else { return 0 };
     let mut mask = 0;
     let mut seen = NodeSet::new(store.len());
