@@ -90,7 +90,7 @@ pub(crate) struct WhyArgs {
     #[command(flatten)]
     pub(super) selection: SelectionOptions,
 
-    /// With --from, let the patch for all denials allow dangerous syscalls, too
+    /// With --from, allow dangerous syscalls in the patch
     #[arg(long)]
     pub(super) with_dangerous: bool,
 

@@ -21,6 +21,10 @@ pub(super) fn next_of(log: &DenialLog) -> String {
     if log.unread.lines.first().is_some_and(is_gvisor) {
         return "see https://gvisor.dev/docs/user_guide/compatibility/ for the syscalls that gVisor has".to_owned();
     }
+    if log.unread.lines.first().is_some_and(|line| line.why.starts_with("no filter denied this")) {
+        return "see the sections about mappings in user_namespaces(7), and newuidmap(1)"
+            .to_owned();
+    }
     let has_error = |line: &UnreadLine| {
         let text = line.text.to_ascii_lowercase();
         ["operation not permitted", "permission denied", "function not implemented"]
