@@ -113,17 +113,24 @@ impl Graph {
 
     /// The number of instructions from a node on, without those that only the layout adds.
     pub(super) fn insns(&self, from: CodeId) -> usize {
-        let mut reached = vec![false; from.0 as usize + 1];
-        reached[from.0 as usize] = true;
+        self.insns_since(0, from)
+    }
+
+    /// As [`Graph::insns`], without those of the first nodes that were added, this many.
+    pub(super) fn insns_since(&self, start: usize, from: CodeId) -> usize {
+        let mut reached = vec![false; (from.0 as usize + 1).saturating_sub(start)];
+        if let Some(last) = reached.last_mut() {
+            *last = true;
+        }
         let mut insns = 0;
         // Successors have smaller indexes.
-        for id in (0..=from.0).rev() {
-            if !reached[id as usize] {
+        for at in (0..reached.len()).rev() {
+            if !reached[at] {
                 continue;
             }
-            let code = self.get(CodeId(id));
-            for next in code.successors() {
-                reached[next.0 as usize] = true;
+            let code = self.get(CodeId((start + at) as u32));
+            for next in code.successors().filter_map(|next| (next.0 as usize).checked_sub(start)) {
+                reached[next] = true;
             }
             insns += code.insns();
         }

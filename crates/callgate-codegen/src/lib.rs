@@ -53,7 +53,7 @@ mod tree;
 mod weights;
 mod word;
 
-pub use by_cases::{Repeated, generate_by_cases};
+pub use by_cases::{Repeating, generate_by_cases};
 pub use cost::{Aim, Model};
 pub use generate::{Effort, generate};
 pub use instructions::Instructions;

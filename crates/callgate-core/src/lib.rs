@@ -58,7 +58,9 @@ pub mod template;
 mod verdict;
 
 pub use arch::{Arch, X32_SYSCALL_BIT};
-pub use cases::{Cases, Clause, Literal, NumberInterval, SectionCases, WordTest, excludes};
+pub use cases::{
+    Cases, Clause, Literal, NumberInterval, SectionCases, WordTest, are_alternatives, is_informed,
+};
 pub use input::{
     Endian, FilterInput, Layout, PACKET_BYTES, PacketHead, Place, SECCOMP_DATA_SIZE, SeccompData,
     Word, io_uring,

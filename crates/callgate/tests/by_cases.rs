@@ -154,6 +154,41 @@ fn overlapping_masks_take_no_more_code_than_the_rules() {
     }
 }
 
+/// A comparison of 64 bits has two alternatives, so a rule with several of them has many clauses. The code is that of each comparison
+/// once: two loads and three tests.
+#[test]
+fn rules_with_ordered_comparisons_take_no_more_code_than_the_comparisons() {
+    let mut rng = Rng::new(11);
+    for (rules, arguments, width) in
+        [(20, 3, 64), (20, 4, 64), (48, 3, 64), (40, 6, 64), (20, 3, 32), (60, 2, 64)]
+    {
+        let values = (0..rules * arguments).map(|_| rng.next() >> (64 - width));
+        let orders = [Cmp::Lt, Cmp::Ne, Cmp::Gt, Cmp::Ge];
+        let tests = values.zip(0..).map(|(value, at)| {
+            let field = Field::arg((at % arguments) as u8).unwrap();
+            Test::new(field, orders[(at / 3 + at) % 4], value)
+        });
+        let tests: Vec<Test> = tests.collect();
+        let rules = tests.chunks(arguments).map(|tests| Rule {
+            syscalls: SyscallSet::one(9),
+            when: Condition::all(tests.iter().copied().map(Condition::test)),
+            verdict: Verdict::ALLOW,
+        });
+        let section = Section::new(Arch::X86_64, rules.collect(), Verdict::errno(1));
+        let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
+        let program = quick(&policy, Instructions::All).program;
+        let limit = 5 * tests.len() * 21 / 20 + 12;
+        println!("{} comparisons of {width} bits: {}", tests.len(), program.len());
+        assert!(program.len() <= limit, "{} comparisons: {}", tests.len(), program.len());
+        let constants = Constants::of_policy(&policy);
+        for _ in 0..200 {
+            let data = constants.syscall(&mut rng);
+            let verdict = program.run(&data, policy.endian()).verdict;
+            assert_eq!(verdict, policy.evaluate(&data), "{data:x?}");
+        }
+    }
+}
+
 /// Short filters without conditions have a plan of their own. With the same weights as counts, they have the usual one.
 #[test]
 fn short_filters_are_as_good_as_others() {
@@ -177,7 +212,9 @@ fn short_filters_are_as_good_as_others() {
             }
             let [short, usual] = sums.map(|of| of.map(|sum| sum / f64::from(ROUNDS)));
             println!("{arches:?}, allowlist: {is_allowlist}, {listed}: {short:.2?} {usual:.2?}");
-            assert!(short[0] < 1.1 * usual[0] && short[1] < 1.05 * usual[1], "{short:?} {usual:?}");
+            // Denylists have few order tests: a list of equality tests shall not be shorter. They execute more for that.
+            let most = if is_allowlist { 1.05 } else { 1.25 };
+            assert!(short[0] < 1.1 * usual[0] && short[1] < most * usual[1], "{short:?} {usual:?}");
             if is_allowlist && (8..=12).contains(&listed) {
                 assert!(short[0] < 0.85 * usual[0], "{short:?} {usual:?}");
             }

@@ -22,6 +22,9 @@ pub(super) fn check(library: &Library, file: &Path, header: &str) -> Result<()> 
     if soname.as_deref() != Some(expected) {
         return Err(format!("{name}: its SONAME is {soname:?}, not {expected}"));
     }
+    if library.build.own_unwinder && needed(&dynamic).any(|name| name.starts_with("libgcc_s.")) {
+        return Err(format!("{name}: needs libgcc_s, although it has a copy of the unwinder"));
+    }
     if let Some(weakness) = weakness(&dynamic, &readelf(file, "--program-headers")?) {
         return Err(format!("{name}: {weakness}"));
     }
@@ -114,6 +117,12 @@ fn soname(table: &str) -> Option<String> {
     Some(name.split_once(']')?.0.to_owned())
 }
 
+/// The libraries that a library needs, from the output of `readelf --dynamic`.
+fn needed(table: &str) -> impl Iterator<Item = &str> {
+    let lines = table.lines().filter(|line| line.contains("(NEEDED)"));
+    lines.filter_map(|line| line.split_once('[')?.1.split(']').next())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,10 +176,11 @@ Symbol table '.dynsym' contains 5 entries:
     }
 
     #[test]
-    fn the_soname_is_read() {
+    fn the_soname_and_needed_libraries_are_read() {
         let table = " 0x0000000000000001 (NEEDED)  Shared library: [libc.so.6]\n \
                      0x000000000000000e (SONAME)  Library soname: [libseccomp.so.2]\n";
         assert_eq!(soname(table).as_deref(), Some("libseccomp.so.2"));
+        assert!(needed(table).eq(["libc.so.6"]));
         assert_eq!(soname("there is no dynamic section"), None);
     }
 

@@ -18,6 +18,9 @@ pub struct Library {
     profile: &'static str,
     /// A linker script of the package that orders its functions.
     order: Option<&'static str>,
+    /// Whether the shared library has a copy of the unwinder, for the panics that it catches, instead of needing
+    /// `libgcc_s.so.1`. Processes that use no other library which needs that load one library less, a third of the time.
+    pub own_unwinder: bool,
 }
 
 /// The library with the interface of libseccomp. Its build script sets the SONAME, for a plain `cargo build`.
@@ -27,6 +30,7 @@ pub const LIBSECCOMP: Library = Library {
     soname: "libseccomp.so.2",
     profile: "library",
     order: Some("order.ld"),
+    own_unwinder: true,
 };
 
 /// The library with Callgate's own interface.
@@ -36,6 +40,7 @@ pub const LIBCALLGATE: Library = Library {
     soname: "libcallgate.so.0",
     profile: "command",
     order: None,
+    own_unwinder: false,
 };
 
 /// Both forms of a library.
@@ -74,6 +79,9 @@ pub fn build(library: &Library, target: Option<&str>, flags: &[String]) -> Resul
     }
     let linker_arguments = linker_arguments(library, target);
     cargo.arg("--").args(linker_arguments.iter().map(|word| format!("-Clink-arg=-Wl,{word}")));
+    if library.own_unwinder && target.is_none_or(|target| target.ends_with("linux-gnu")) {
+        cargo.arg("-lstatic:-bundle=gcc_eh");
+    }
     let status = cargo.status().map_err(|error| format!("cargo: {error}"))?;
     if !status.success() {
         return Err(format!("cargo rustc --package {}: {status}", library.package));

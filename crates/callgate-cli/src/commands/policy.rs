@@ -17,7 +17,7 @@ The text has all rules in their order, with numbers: includes, groups, defaults
 and conditions on capabilities and the kernel have been resolved. Comments have
 the names. `callgate-check`, which is proved in Coq, compares a program with it,
 and it is a SOURCE itself: `callgate diff` compares two texts, or a text with a
-profile or program. docs/reference/languages/policy-text.md describes the format.
+profile or program. docs/reference/languages/policy-text.md has its grammar.
 
 Programs have no rules; `callgate explain` lists what they do.
 

@@ -3,7 +3,7 @@
 use callgate_core::diagram::DiagramError;
 use callgate_core::{Arch, Cases, Layout, NumberInterval, Op, SectionCases, Verdict, Word};
 
-use super::lists::{Lists, Repeated};
+use super::lists::{Lists, Repeating};
 use super::short::short_program;
 use crate::code::{CodeId, Graph, Held};
 use crate::cost::{Aim, Model};
@@ -21,7 +21,7 @@ pub fn generate_by_cases(
     weights: &Weights,
     arches: &[Arch],
     model: Model,
-    (aim, repeated): (Aim, Repeated),
+    (aim, repeating): (Aim, Repeating),
     instructions: Instructions,
 ) -> Option<Program> {
     if weights.is_uniform() && aim == Aim::Quick {
@@ -29,7 +29,7 @@ pub fn generate_by_cases(
             return Some(Program { insns, patches: Vec::new() });
         }
     }
-    with_graph(cases, weights, arches, model, (aim, repeated), instructions)
+    with_graph(cases, weights, arches, model, (aim, repeating), instructions)
 }
 
 /// As [`generate_by_cases`], for cases that are not short. Not inlined, so that this code does not lie between the functions
@@ -40,14 +40,14 @@ fn with_graph(
     weights: &Weights,
     arches: &[Arch],
     model: Model,
-    (aim, repeated): (Aim, Repeated),
+    (aim, repeating): (Aim, Repeating),
     instructions: Instructions,
 ) -> Option<Program> {
     let distribution = weights.distribution(model, arches);
     let alike = weights.resolve_alike(arches, |token| intervals(cases, token));
     let syscalls: Vec<WeightedSyscall> = alike.iter().map(|alike| alike.first).collect();
     let shares = shares_of_alike(&syscalls, |at| alike[at].count, distribution);
-    let mut lists = Lists::new(cases, (aim, repeated), instructions);
+    let mut lists = Lists::new(cases, (aim, repeating), instructions);
     let (mut codes, mut weights) = (Vec::with_capacity(cases.sections().len()), Vec::new());
     let mut at = 0;
     for of_token in alike.chunk_by(|a, b| a.first.token == b.first.token) {

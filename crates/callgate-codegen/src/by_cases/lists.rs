@@ -1,6 +1,8 @@
 //! Lists of clauses, and their code.
 
-use callgate_core::{Cases, Clause, Literal, Op, Verdict, Word, WordTest, excludes};
+use callgate_core::{
+    Cases, Clause, Literal, Op, Verdict, Word, WordTest, are_alternatives, is_informed,
+};
 use rustc_hash::FxHashMap as HashMap;
 
 use crate::Instructions;
@@ -11,24 +13,46 @@ use crate::tree::{Price, WeightedInterval, search_tree, tree_code};
 
 /// Whether tests that several clauses have in common are repeated on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeated {
+enum Repeated {
     /// Each test is made once. Each combination of results may need code of its own.
     No,
-    /// Each clause is tested as if nothing were known, except by those before it that exclude it: the code is about as long as
-    /// all clauses together.
+    /// A result counts only for the clause that is tested and those right after it that [are informed](is_informed): the code is about
+    /// as long as all clauses together.
     Yes,
 }
+
+/// Where tests may be repeated on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeating {
+    /// In long lists of clauses whose code is shorter then.
+    IfShorter,
+    /// In all long lists of clauses. The proof of such code takes fewer steps.
+    Always,
+}
+
+/// From this number of comparisons on, a list is long: code for each combination of results may be longer than repeated tests.
+const MANY_FOR_ONE_FORM: usize = 10;
 
 /// The maximum number of clauses in all lists, 8 MB.
 const MAX_REMAINING: usize = 1 << 18;
 
-/// A list that is reduced, the last clause of which always holds, and whether A holds the first word that its code tests.
-type Key = (Vec<Remaining>, bool);
+/// A list of clauses that is reduced, the last of which always holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct List {
+    /// The first clauses.
+    head: Vec<Remaining>,
+    /// Where the others start in [`Lists::base`].
+    tail: usize,
+}
+
+/// A list, and whether A holds the first word that its code tests.
+type Key = (List, bool);
 
 /// What follows a decision.
 enum Target {
     Return(Verdict),
-    List(Key),
+    /// The list, and the first word that its code tests.
+    List(Key, Word),
 }
 
 /// What the code of a list decides.
@@ -54,20 +78,27 @@ pub(super) struct Lists<'c> {
     cases: &'c Cases,
     pub(super) graph: Graph,
     pub(super) aim: Aim,
+    repeating: Repeating,
+    /// For the list whose code is being made.
     repeated: Repeated,
     pub(super) instructions: Instructions,
     price: Price,
     literals: Literals,
-    codes: HashMap<Key, CodeId>,
+    /// Where tests are repeated, the whole list whose code is being made: what remains of it mostly ends as it does.
+    base: Vec<Remaining>,
+    /// The code of lists, where tests are repeated for the base, and where not.
+    codes: [HashMap<Key, CodeId>; 2],
     /// The code of the lists of the cases.
     of_cases: Vec<Option<CodeId>>,
     listed: usize,
+    /// How many more lists may be decided: as many as make code that is not too long.
+    left: usize,
 }
 
 impl<'c> Lists<'c> {
     pub(super) fn new(
         cases: &'c Cases,
-        (aim, repeated): (Aim, Repeated),
+        (aim, repeating): (Aim, Repeating),
         instructions: Instructions,
     ) -> Lists<'c> {
         // About one node for each interval of numbers, and for each clause.
@@ -77,13 +108,16 @@ impl<'c> Lists<'c> {
             cases,
             graph: Graph::with_capacity(intervals.chain(clauses).sum()),
             aim,
-            repeated,
+            repeating,
+            repeated: Repeated::No,
             instructions,
             price: Price::of_argument(aim, instructions),
             literals: Literals::default(),
-            codes: HashMap::default(),
+            base: Vec::new(),
+            codes: Default::default(),
             of_cases: vec![None; cases.lists()],
             listed: 0,
+            left: usize::MAX,
         }
     }
 
@@ -111,18 +145,66 @@ impl<'c> Lists<'c> {
         for clause in cases.list(list) {
             clauses.push(self.literals.clause(clause)?);
         }
-        let code = self.decided(clauses)?;
+        let tests: usize = clauses.iter().map(|clause| usize::from(clause.count)).sum();
+        let code = match self.repeating {
+            _ if tests < MANY_FOR_ONE_FORM => self.made_with(Repeated::No, clauses)?,
+            Repeating::Always => self.made_with(Repeated::Yes, clauses)?,
+            Repeating::IfShorter => self.shorter(clauses)?,
+        };
         *self.of_cases.get_mut(list)? = Some(code);
         Some(code)
     }
 
+    /// The shorter code of a long list of clauses. Code for each combination of results is given up when it needs more decisions
+    /// than the other code has instructions.
+    fn shorter(&mut self, clauses: Vec<Remaining>) -> Option<CodeId> {
+        let start = self.graph.len();
+        let repeated = self.made_with(Repeated::Yes, clauses.clone());
+        // Where values are searched for, the other code is the same, or longer.
+        let root = List { head: Vec::new(), tail: 0 };
+        let has_values = |word| self.has_values(&root, word);
+        if repeated.is_some() && self.next_word(&root).is_some_and(has_values) {
+            return repeated;
+        }
+        let insns = repeated.map(|code| self.graph.insns_since(start, code));
+        self.left = insns.unwrap_or(usize::MAX);
+        let single = self.made_with(Repeated::No, clauses);
+        self.left = usize::MAX;
+        match (single, repeated, insns) {
+            (Some(single), Some(repeated), Some(insns))
+                if self.graph.insns_since(start, single) > insns =>
+            {
+                Some(repeated)
+            }
+            (single, repeated, _) => single.or(repeated),
+        }
+    }
+
+    fn made_with(&mut self, repeated: Repeated, clauses: Vec<Remaining>) -> Option<CodeId> {
+        self.repeated = repeated;
+        self.base.clear();
+        match repeated {
+            Repeated::No => self.decided(List { head: clauses, tail: 0 }),
+            Repeated::Yes => {
+                self.codes[repeated as usize].clear();
+                self.base = clauses;
+                self.decided(List { head: Vec::new(), tail: 0 })
+            }
+        }
+    }
+
+    /// The clauses of a list.
+    fn clauses<'l>(&'l self, list: &'l List) -> impl Iterator<Item = &'l Remaining> + Clone {
+        list.head.iter().chain(self.base.get(list.tail..).unwrap_or_default())
+    }
+
     /// The code of a list of clauses, the last of which always holds. Lists may be nested as deeply as there are clauses, so this
     /// does not recurse.
-    fn decided(&mut self, list: Vec<Remaining>) -> Option<CodeId> {
+    fn decided(&mut self, list: List) -> Option<CodeId> {
         let root = self.target(list, None)?;
         let mut pending = Vec::new();
-        if let Target::List(key) = &root {
-            pending.push(self.pending(key.clone())?);
+        if let Target::List(key, word) = &root {
+            pending.push(self.pending(key.clone(), *word)?);
         }
         while let Some(last) = pending.last_mut() {
             let is_missing = |target: &Target| !self.is_made(target);
@@ -130,9 +212,11 @@ impl<'c> Lists<'c> {
             match rest.iter().position(is_missing) {
                 Some(at) => {
                     last.known += at;
-                    let Some(Target::List(key)) = last.targets.get(last.known) else { return None };
-                    let key = key.clone();
-                    pending.push(self.pending(key)?);
+                    let Some(Target::List(key, word)) = last.targets.get(last.known) else {
+                        return None;
+                    };
+                    let (key, word) = (key.clone(), *word);
+                    pending.push(self.pending(key, word)?);
                 }
                 None => {
                     let Pending { key, word, decision, targets, .. } = pending.pop()?;
@@ -143,7 +227,7 @@ impl<'c> Lists<'c> {
                         Decision::Test(test) => self.over_test(test, word, &codes)?,
                     };
                     let code = if key.1 { code } else { self.loaded(word, code) };
-                    self.codes.insert(key, code);
+                    self.codes[self.repeated as usize].insert(key, code);
                 }
             }
         }
@@ -151,21 +235,44 @@ impl<'c> Lists<'c> {
     }
 
     /// What follows where these clauses remain and A holds the word `held`.
-    fn target(&self, mut list: Vec<Remaining>, held: Option<Word>) -> Option<Target> {
-        reduce(&mut list);
-        let first = list.first()?;
+    fn target(&self, mut list: List, held: Option<Word>) -> Option<Target> {
+        self.reduce(&mut list);
+        let first = self.clauses(&list).next()?;
         if first.is_always() {
             return Some(Target::Return(first.verdict));
         }
-        let is_held = held == Some(self.next_word(&list)?);
-        Some(Target::List((list, is_held)))
+        let word = self.next_word(&list)?;
+        Some(Target::List((list, held == Some(word)), word))
+    }
+
+    /// Removes the clauses that have no effect.
+    fn reduce(&self, List { head, tail }: &mut List) {
+        if let Some(always) = head.iter().position(Remaining::is_always) {
+            head.truncate(always + 1);
+            *tail = self.base.len();
+        }
+        match self.base.get(*tail..).unwrap_or_default() {
+            [] => {
+                let Some(last) = head.pop() else { return };
+                remove_last(head, last.verdict);
+                head.push(last);
+            }
+            [last] => remove_last(head, last.verdict),
+            _ => {}
+        }
+        // Equal lists have as short a head as possible.
+        let before = |tail: usize| tail.checked_sub(1).and_then(|at| self.base.get(at));
+        while !head.is_empty() && head.last() == before(*tail) {
+            head.pop();
+            *tail -= 1;
+        }
     }
 
     /// Whether the code of a target is made.
     fn is_made(&self, target: &Target) -> bool {
         match target {
             Target::Return(_) => true,
-            Target::List(key) => self.codes.contains_key(key),
+            Target::List(key, _) => self.codes[self.repeated as usize].contains_key(key),
         }
     }
 
@@ -173,36 +280,41 @@ impl<'c> Lists<'c> {
     fn made(&mut self, target: &Target) -> Option<CodeId> {
         match target {
             Target::Return(verdict) => Some(self.graph.ret(*verdict)),
-            Target::List(key) => self.codes.get(key).copied(),
+            Target::List(key, _) => self.codes[self.repeated as usize].get(key).copied(),
         }
     }
 
     /// What the code of a list decides; `None` if that is too much.
-    fn pending(&mut self, key: Key) -> Option<Pending> {
+    fn pending(&mut self, key: Key, word: Word) -> Option<Pending> {
         let list = &key.0;
-        let word = self.next_word(list)?;
-        self.listed += list.len();
+        self.listed += 1 + list.head.len();
+        self.left = self.left.checked_sub(1)?;
         if self.listed > MAX_REMAINING {
             return None;
         }
         let (decision, targets) = match self.has_values(list, word) {
             true => {
-                let (intervals, lists) = partition(&self.literals, list, word)?;
-                let targets = lists.into_iter().map(|list| self.target(list, None));
+                let all: Vec<Remaining> = self.clauses(list).copied().collect();
+                let (intervals, lists) = partition(&self.literals, &all, word)?;
+                let whole = |head| List { head, tail: self.base.len() };
+                let targets = lists.into_iter().map(|list| self.target(whole(list), None));
                 (Decision::Values(intervals), targets.collect::<Option<_>>()?)
             }
             false => {
                 let is_of_word = |literal: &&Literal| literal.test.word == word;
-                let test = self.literals.of(list.first()?).find(is_of_word)?.test;
+                let first = self.clauses(list).next()?;
+                let test = self.literals.of(first).find(is_of_word)?.test;
                 let held = self.keeps(test).then_some(word);
-                let informed = self.informed(list);
+                let informed = self.informed(self.clauses(list), test);
+                let count = informed.max(list.head.len());
                 let side = |holds| {
                     let remains = |(at, clause): (usize, &Remaining)| match at < informed {
                         true => self.given(clause, test, holds),
                         false => Some(*clause),
                     };
-                    let remaining = list.iter().enumerate().filter_map(remains);
-                    self.target(remaining.collect(), held)
+                    let head = self.clauses(list).take(count).enumerate().filter_map(remains);
+                    let tail = list.tail + (count - list.head.len());
+                    self.target(List { head: head.collect(), tail }, held)
                 };
                 (Decision::Test(test), vec![side(true)?, side(false)?])
             }
@@ -212,35 +324,87 @@ impl<'c> Lists<'c> {
 
     /// The word to be tested next: one of the first clause that most clauses test. High halves that must be 0 come last,
     /// because then all lists share the code that tests them.
-    fn next_word(&self, list: &[Remaining]) -> Option<Word> {
+    ///
+    /// Where tests may be repeated, the one that most of the next clauses have in common comes first. What all alternatives of a
+    /// comparison of 64 bits demand comes before the rest: so both halves of an argument are tested before the next argument, and
+    /// the alternatives are the same list again instead of one for each combination.
+    fn next_word(&self, list: &List) -> Option<Word> {
+        let first = self.clauses(list).next()?;
         let is_guard = |literal: &Literal| {
             let is_high = literal.test.word.argument().is_some_and(|(_, is_high)| is_high);
             is_high && literal.holds && literal.test == of_zero(literal.test.word)
         };
+        let most = if self.repeated == Repeated::No { usize::MAX } else { MAX_NEAR };
+        let near = self.clauses(list).take(most);
         let mut counts = [0u32; 16];
-        for literal in list.iter().flat_map(|clause| self.literals.of(clause)) {
+        for literal in near.clone().flat_map(|clause| self.literals.of(clause)) {
             counts[literal.test.word.index()] += 1;
         }
-        let literals = self.literals.of(list.first()?);
-        let priority = |literal: &&Literal| {
-            let word = literal.test.word;
-            (is_guard(literal), std::cmp::Reverse(counts[word.index()]), word)
+        let count = |literal: &Literal| std::cmp::Reverse(counts[literal.test.word.index()]);
+        if self.repeated == Repeated::No {
+            let priority = |one: &&Literal| (is_guard(one), count(one), one.test.word);
+            return self.literals.of(first).min_by_key(priority).map(|one| one.test.word);
+        }
+        let others = near.clone().skip(1);
+        let alternatives = others.take_while(|other| self.are_alternatives(first, other));
+        let has_alternatives = alternatives.clone().next().is_some();
+        let is_of_all = |literal: &Literal| {
+            let mut alternatives = alternatives.clone();
+            alternatives.all(|other| self.literals.of(other).any(|known| known == literal))
         };
-        literals.min_by_key(priority).map(|literal| literal.test.word)
+        let informed = self.informed_each(first, near.clone().skip(1));
+        let mut best: Option<(_, Word)> = None;
+        for (one, informed) in self.literals.of(first).zip(informed) {
+            let is_late = if has_alternatives { !is_of_all(one) } else { is_guard(one) };
+            let word = one.test.word;
+            let priority = (std::cmp::Reverse(informed), is_late, count(one), word);
+            if best.is_none_or(|(least, _)| priority < least) {
+                best = Some((priority, word));
+            }
+        }
+        best.map(|(_, word)| word)
+    }
+
+    /// [`Lists::informed`] for the test of each literal of the first clause. That two clauses are alternatives is found once.
+    fn informed_each<'l>(
+        &self,
+        first: &Remaining,
+        others: impl Iterator<Item = &'l Remaining>,
+    ) -> [usize; MAX_LITERALS] {
+        let mut counts = [1; MAX_LITERALS];
+        let mut open = [true; MAX_LITERALS];
+        let mut is_alone = None;
+        for other in others {
+            let alone = *is_alone.get_or_insert_with(|| !self.are_alternatives(first, other));
+            let (of_first, of_other) = (self.literals.of(first), self.literals.of(other));
+            let mut is_any_open = false;
+            // Of the test of a word that no clause has, only alternatives are informed.
+            let is_alternative = is_informed(NO_TEST, of_first.clone(), alone, of_other.clone());
+            for ((one, count), open) in of_first.zip(&mut counts).zip(&mut open) {
+                *open &= is_alternative || of_other.clone().any(|other| other.test == one.test);
+                *count += usize::from(*open);
+                is_any_open |= *open;
+            }
+            if !is_any_open {
+                break;
+            }
+        }
+        counts
     }
 
     /// Whether the values of a word are searched for: there are several tests of it, all of the whole word. Where tests are
     /// repeated, they compare it with single values, and are in all clauses, so that no clause is needed twice.
-    fn has_values(&self, list: &[Remaining], word: Word) -> bool {
+    fn has_values(&self, list: &List, word: Word) -> bool {
         let is_value = |literal: &Literal| {
             literal.test.word == word && literal.holds && !literal.test.is_order
         };
-        let has_value = |clause| self.literals.of(clause).any(is_value);
-        let tested = list.get(..list.len().saturating_sub(1)).unwrap_or_default();
-        if self.repeated == Repeated::Yes && !tested.iter().all(has_value) {
+        let has_value = |clause: &Remaining| self.literals.of(clause).any(is_value);
+        let clauses = self.clauses(list);
+        let is_tested = |clause: &&Remaining| !clause.is_always();
+        if self.repeated == Repeated::Yes && !clauses.clone().filter(is_tested).all(has_value) {
             return false;
         }
-        let literals = list.iter().flat_map(|clause| self.literals.of(clause));
+        let literals = clauses.flat_map(|clause| self.literals.of(clause));
         let mut of_word = literals.filter(|literal| literal.test.word == word);
         let Some(first) = of_word.next() else { return false };
         let (mut are_whole, mut are_several) = (first.test.mask == u32::MAX, false);
@@ -284,15 +448,9 @@ impl<'c> Lists<'c> {
         tree_code(&mut self.graph, self.instructions, &tree, &codes, &codes, held)
     }
 
-    /// The bits that are set where a test holds; `None` if a mask does not decide that.
-    fn if_set(test: WordTest) -> Option<bool> {
-        let WordTest { mask, is_order, value, .. } = test;
-        match () {
-            () if is_order || mask == u32::MAX => None,
-            () if value == 0 => Some(false),
-            () if mask.is_power_of_two() && value == mask => Some(true),
-            () => None,
-        }
+    /// Whether a test holds exactly where no bit of its mask is set, and the mask has not all bits.
+    fn is_clear(test: WordTest) -> bool {
+        !test.is_order && test.mask != u32::MAX && test.value == 0
     }
 
     fn any_bit(&self, mask: u32) -> AnyBit {
@@ -301,7 +459,7 @@ impl<'c> Lists<'c> {
 
     /// Whether A still holds the word after the code of a test.
     fn keeps(&self, test: WordTest) -> bool {
-        let has_bits = || Self::if_set(test).is_some() && self.any_bit(test.mask).keeps_a();
+        let has_bits = || Self::is_clear(test) && self.any_bit(test.mask).keeps_a();
         test.mask == u32::MAX || has_bits()
     }
 
@@ -312,19 +470,12 @@ impl<'c> Lists<'c> {
         let any_bit = self.any_bit(mask);
         let graph = &mut self.graph;
         let whole = Held::whole(word);
-        Some(match Self::if_set(test) {
-            Some(true) => any_bit.add(graph, word, then, otherwise),
-            Some(false) => any_bit.add(graph, word, otherwise, then),
-            None => {
-                let op = if is_order { Op::JgeK } else { Op::JeqK };
-                let held = Held { word, mask };
-                let next = graph.branch(held, op, value, then, otherwise);
-                match mask {
-                    u32::MAX => next,
-                    _ => graph.and(whole, mask, next),
-                }
-            }
-        })
+        if Self::is_clear(test) {
+            return Some(any_bit.add(graph, word, otherwise, then));
+        }
+        let op = if is_order { Op::JgeK } else { Op::JeqK };
+        let next = graph.branch(Held { word, mask }, op, value, then, otherwise);
+        Some(if mask == u32::MAX { next } else { graph.and(whole, mask, next) })
     }
 
     /// What remains of a clause if a test has this result; `None` if the clause cannot hold. The proof draws the same conclusions.
@@ -335,16 +486,35 @@ impl<'c> Lists<'c> {
         is_possible.then(|| self.literals.with(clause, |literal| fact.decides(*literal).is_none()))
     }
 
-    /// Of how many clauses, the first ones, a result is used.
-    fn informed(&self, list: &[Remaining]) -> usize {
-        let Some(first) = list.first().filter(|_| self.repeated == Repeated::Yes) else {
-            return list.len();
+    /// Of how many clauses, the first ones, the result of a test is used. Where tests may be repeated, these are the ones of which a
+    /// result removes literals or the whole clause: no other clause needs code for both results.
+    fn informed<'l>(
+        &self,
+        mut clauses: impl Iterator<Item = &'l Remaining> + Clone,
+        test: WordTest,
+    ) -> usize {
+        let Some(first) = clauses.next() else { return 0 };
+        if self.repeated == Repeated::No {
+            return 1 + clauses.count();
+        }
+        let second = clauses.clone().next();
+        let is_alone = second.is_none_or(|second| !self.are_alternatives(first, second));
+        let is_informed = |other: &&Remaining| {
+            is_informed(test, self.literals.of(first), is_alone, self.literals.of(other))
         };
-        let literals = |clause| self.literals.of(clause).copied().collect::<Vec<Literal>>();
-        let first = literals(first);
-        1 + list.iter().skip(1).take_while(|other| excludes(&first, &literals(other))).count()
+        1 + clauses.take_while(is_informed).count()
+    }
+
+    fn are_alternatives(&self, one: &Remaining, other: &Remaining) -> bool {
+        are_alternatives(self.literals.of(one), self.literals.of(other))
     }
 }
+
+/// A test that no clause has: it always holds.
+const NO_TEST: WordTest = WordTest { word: Word::NR, mask: 0, is_order: false, value: 0 };
+
+/// Among how many clauses those are counted that have a test in common.
+const MAX_NEAR: usize = 64;
 
 /// The test whether a word is 0.
 fn of_zero(word: Word) -> WordTest {
@@ -524,14 +694,9 @@ impl Literals {
     }
 }
 
-/// Removes the clauses that have no effect.
-fn reduce(list: &mut Vec<Remaining>) {
-    if let Some(always) = list.iter().position(Remaining::is_always) {
-        list.truncate(always + 1);
+/// Removes the last clauses if they have the verdict of the one after them, which always holds.
+fn remove_last(clauses: &mut Vec<Remaining>, verdict: Verdict) {
+    while clauses.last().is_some_and(|clause| clause.verdict == verdict) {
+        clauses.pop();
     }
-    let Some(last) = list.pop() else { return };
-    while list.last().is_some_and(|clause| clause.verdict == last.verdict) {
-        list.pop();
-    }
-    list.push(last);
 }

@@ -16,4 +16,4 @@ mod lists;
 mod short;
 
 pub use generate::generate_by_cases;
-pub use lists::Repeated;
+pub use lists::Repeating;

@@ -46,7 +46,11 @@ pub(super) fn short_program(
     for section in cases.sections().iter().rev() {
         let arch = arches.iter().copied().find(|arch| arch.token() == section.token)?;
         let numbers = Numbers::of_section(cases, section, arch)?;
-        let parts = numbers.parts(instructions.allows(Op::JsetK));
+        let masks = instructions.allows(Op::JsetK);
+        let mut parts = numbers.parts(masks, MAX_CHAIN, MAX_OTHERS);
+        if let Some(chain) = numbers.longer_chain(&parts) {
+            parts = numbers.parts(masks, chain, f64::INFINITY);
+        }
         let mut found = numbers.halved(&parts, &mut code)?;
         if numbers.intervals.len() > 1 {
             found = code.load(Word::NR.offset(cases.endian()), found)?;
@@ -98,8 +102,30 @@ impl Numbers<'_> {
         Some(Numbers { cases, intervals })
     }
 
-    /// All intervals in parts, each of which has few tests for its number of intervals.
-    fn parts(&self, masks: bool) -> Vec<Part> {
+    /// The maximum number of equality tests of a part with which there are few order tests: the program shall not be longer than a
+    /// list of equality tests by more than a twentieth and an instruction. `None` if it is not with these parts.
+    fn longer_chain(&self, parts: &[Part]) -> Option<usize> {
+        let is_known = |interval: &&WeightedInterval| interval.first < Arch::X32.first_number();
+        let unknown = self.intervals.iter().rfind(is_known)?.class;
+        let of_x32 = self.intervals.iter().filter(|interval| !is_known(interval)).count();
+        let known = self.intervals.iter().filter(is_known);
+        let listed = known.filter(|one| one.class != unknown && one.is_single()).count();
+        let tests = parts.iter().map(|part| match part.kind {
+            Kind::Mask(_) => 1,
+            Kind::Chain { rest } => {
+                let part = self.intervals.get(part.start..part.end).unwrap_or_default();
+                part.iter().filter(|one| one.class != rest).count()
+            }
+        });
+        let equalities: usize = tests.sum();
+        let more = 1 + (listed + 8) / 20;
+        let is_longer = equalities + parts.len() - 1 > listed + of_x32 + more;
+        is_longer.then(|| listed.div_ceil(more + 1).max(1))
+    }
+
+    /// All intervals in parts, each of which has few tests for its number of intervals: chains of at most that many equality tests,
+    /// in which other values execute at most that share.
+    fn parts(&self, masks: bool, max_chain: usize, max_others: f64) -> Vec<Part> {
         let total = weight_of(&self.intervals);
         let mut parts = Vec::with_capacity(self.intervals.len());
         let mut rest = self.intervals.as_slice();
@@ -117,14 +143,14 @@ impl Numbers<'_> {
                 for (at, interval) in rest.iter().enumerate() {
                     if interval.class == class {
                         others += interval.weight;
-                    } else if interval.is_single() && equalities < MAX_CHAIN {
+                    } else if interval.is_single() && equalities < max_chain {
                         equalities += 1;
                     } else {
                         break;
                     }
                     // The last test of all is not worse than an order test.
                     let is_last = equalities == 1 && at + 1 == rest.len();
-                    if is_last || others * equalities as f64 <= MAX_OTHERS * total {
+                    if is_last || others * equalities as f64 <= max_others * total {
                         add(at + 1, equalities, Kind::Chain { rest: class });
                     }
                 }

@@ -62,7 +62,7 @@ pub(super) fn quick_tree(intervals: &[WeightedInterval], price: Price, tree: &mu
     }
     let size = price.size.max(MIN_SIZE * sum);
     let quick = Quick { intervals, price, size, before };
-    let parts = quick.parts();
+    let parts = quick.with_few_order_tests(quick.parts());
     // A test and a leaf for each interval, and an order test for each part.
     tree.nodes.reserve(2 * intervals.len() + parts.len());
     quick.halved(&parts, tree)
@@ -123,6 +123,58 @@ impl Quick<'_> {
         }
         parts.reverse();
         parts
+    }
+
+    /// The parts, or longer chains in their place, if there would be more tests than values by over a twentieth and one: nobody's
+    /// list of equality tests shall be shorter.
+    fn with_few_order_tests(&self, parts: Vec<(Part, usize)>) -> Vec<(Part, usize)> {
+        let widest = self.intervals.iter().max_by_key(|interval| interval.last - interval.first);
+        let Some(widest) = widest.map(|interval| interval.class) else { return parts };
+        let is_listed = |one: &&WeightedInterval| one.class != widest && one.first == one.last;
+        let listed = self.intervals.iter().filter(is_listed).count();
+        let tests = |(part, end): &(Part, usize)| match part.kind {
+            Kind::Uniform => 0,
+            Kind::Mask => self.price.mask_insns as usize,
+            Kind::Chain { rest } => self.unlike(part.start, *end, rest),
+            Kind::Bitset => bitset_insns(self.intervals[part.start].first) as usize,
+        };
+        let all: usize = parts.iter().map(tests).sum();
+        let more = 1 + listed / 20;
+        if all + parts.len() - 1 <= listed + more {
+            return parts;
+        }
+        let most = listed.div_ceil(more + 1);
+        let mut joined: Vec<(Part, usize)> = Vec::with_capacity(parts.len());
+        for (part, end) in parts {
+            let before = joined.last().and_then(|(before, _)| match (before.kind, part.kind) {
+                (Kind::Chain { rest }, Kind::Chain { rest: other }) if rest == other => Some(rest),
+                (Kind::Chain { rest }, Kind::Uniform) => Some(rest),
+                (Kind::Uniform, Kind::Chain { rest }) => Some(rest),
+                _ => None,
+            });
+            match (joined.last_mut(), before) {
+                (Some((before, before_end)), Some(rest))
+                    if self.are_singles(before.start, end, rest)
+                        && self.unlike(before.start, end, rest) <= most =>
+                {
+                    before.kind = Kind::Chain { rest };
+                    *before_end = end;
+                }
+                _ => joined.push((part, end)),
+            }
+        }
+        joined
+    }
+
+    /// How many of some intervals do not have a class.
+    fn unlike(&self, start: usize, end: usize, class: usize) -> usize {
+        self.intervals[start..end].iter().filter(|interval| interval.class != class).count()
+    }
+
+    /// Whether all of some intervals that do not have a class are single values.
+    fn are_singles(&self, start: usize, end: usize, class: usize) -> bool {
+        let mut unlike = self.intervals[start..end].iter().filter(|one| one.class != class);
+        unlike.all(|interval| interval.first == interval.last)
     }
 
     /// The best last part of the intervals before `end`; a mask separates those from `separable` on.

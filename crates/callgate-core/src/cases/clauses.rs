@@ -230,7 +230,7 @@ fn add(parts: Alternative, start: usize, literals: &mut Vec<Literal>) -> Option<
 /// Up to two comparisons of words that must hold.
 type Alternative = [Option<Simplified>; 2];
 
-/// The alternatives one of which holds exactly if a test does; `None` for a part of a word, which no filter of syscalls has.
+/// The alternatives one of which, and only one, holds exactly if a test does; `None` for a part of a word, which no filter of syscalls has.
 fn alternatives(test: &Test) -> Option<(Alternative, Option<Alternative>)> {
     let mask = test.mask & test.field.full_mask();
     let half = |value: u64| ((value >> 32) as u32, value as u32);
@@ -256,7 +256,7 @@ fn alternatives(test: &Test) -> Option<(Alternative, Option<Alternative>)> {
     let both = |a, b| [Some(a), Some(b)];
     Some(match test.cmp {
         Cmp::Eq => (both(high_equal(), low_equal()), None),
-        Cmp::Ne => (one(high_equal().negated()), Some(one(low_equal().negated()))),
+        Cmp::Ne => (one(high_equal().negated()), Some(both(high_equal(), low_equal().negated()))),
         Cmp::Ge => (one(high_above()), Some(both(high_equal(), low_at_least()))),
         Cmp::Gt => (one(high_above()), Some(both(high_equal(), low_above()))),
         Cmp::Lt => (one(high_below()), Some(both(high_equal(), low_at_least().negated()))),

@@ -9,7 +9,7 @@ use crate::{Emulator, Endian, Insn, Op, Program, Source, Verdict, Word};
 
 use super::clause_table::ClauseTable;
 use super::knowledge::{Knowledge, Mark};
-use super::word_comparison::{Literal, Simplified, WordTest, excludes};
+use super::word_comparison::{Literal, Simplified, WordTest, are_alternatives, is_informed};
 use super::{Cases, NumberInterval};
 use crate::proved::Proved;
 use crate::spec::{FilterSpec, Spec};
@@ -23,6 +23,11 @@ const MAX_TOGETHER: u32 = MAX_STEPS / 4;
 
 /// The maximum number of further steps where ends of the program are proved on their own.
 const MAX_OF_SUFFIXES: u32 = 16_000_000;
+
+/// How many of those steps each literal of an interval may take before its paths are followed in another way, and the literals that
+/// each interval has besides its own.
+const STEPS_OF_LITERAL: u32 = 64;
+const FEW_LITERALS: u32 = 64;
 
 /// How many clauses are not worth reducing to those that may still hold.
 const FEW_CLAUSES: usize = 3;
@@ -64,10 +69,11 @@ impl Cases {
                     let numbers = (interval.first, interval.last);
                     is_decided
                         || !paths.begins(&arch, Some(numbers), list)
-                        || paths.are_proved()
-                        || [Tested::Once, Tested::Again]
+                        || paths.are_proved_soon(list)
+                        || [Tested::Again, Tested::Once]
                             .into_iter()
                             .any(|tested| paths.are_suffixes_proved(&arch, numbers, list, tested))
+                        || paths.begins(&arch, Some(numbers), list) && paths.are_proved()
                 })
             })
     }
@@ -130,36 +136,58 @@ enum Step {
 pub(super) enum Tested {
     /// All: for programs that make each test once on a path.
     Once,
-    /// The first one, and those after it that [exclude](excludes) it: for programs that test clause after clause.
+    /// The first one, and those right after it that [are informed](is_informed): for programs that test clause after clause.
     Again,
 }
 
-/// A clause, and those of its literals that are not decided.
+/// A clause, and those of its literals that are not decided; `None` if none is.
 struct Remaining {
     index: usize,
-    open: Vec<Literal>,
+    open: Option<Vec<Literal>>,
 }
 
 impl Remaining {
+    fn open<'r>(&'r self, clauses: &'r ClauseTable) -> &'r [Literal] {
+        match &self.open {
+            Some(open) => open,
+            None => clauses.get(self.index).map_or(&[], |clause| clause.literals),
+        }
+    }
+
     /// Removes the literals that are true; returns whether none is false.
-    fn is_possible(&mut self, result: impl Fn(&Literal) -> Option<bool>) -> bool {
-        let mut is_possible = true;
-        self.open.retain(|one| {
-            let result = result(one);
-            is_possible &= result != Some(false);
-            result.is_none()
-        });
-        is_possible
+    fn is_possible(
+        &mut self,
+        clauses: &ClauseTable,
+        result: impl Fn(&Literal) -> Option<bool>,
+    ) -> bool {
+        let open = self.open(clauses);
+        // Most results decide nothing of most clauses.
+        if open.iter().all(|one| result(one).is_none()) {
+            return true;
+        }
+        let mut left = Vec::with_capacity(open.len());
+        for one in open {
+            match result(one) {
+                Some(true) => {}
+                Some(false) => return false,
+                None => left.push(*one),
+            }
+        }
+        self.open = Some(left);
+        true
     }
 }
 
-/// The end of a program from a load of an argument on, and the clauses that it must decide, for all syscalls of an interval.
-type Suffix = (usize, Vec<usize>);
+/// The end of a program from a load of an argument on, and the clauses that it must decide, for all syscalls of an interval: the first
+/// ones, and where the others start in the list of the interval.
+type Suffix = (usize, Vec<usize>, usize);
 
 /// Proofs of ends of a program, where paths meet: what is known on a path shortens the list of clauses, and is forgotten.
 /// Programs that test clause after clause have few different ends, but a path for each combination of results.
 struct Suffixes {
     tested: Tested,
+    /// The list of the interval.
+    whole: Vec<usize>,
     /// Those to be proved, and those that are.
     known: HashSet<Suffix>,
     pending: Vec<Suffix>,
@@ -251,6 +279,20 @@ impl Paths<'_> {
         self.are_proved_from(Path::START)
     }
 
+    /// As [`Paths::are_proved`], within some steps for each literal of these clauses. Where clause after clause is tested, there may
+    /// be a path for each combination of results.
+    fn are_proved_soon(&mut self, list: &[usize]) -> bool {
+        let of_clause =
+            |index: &usize| self.clauses.get(*index).map_or(0, |clause| clause.literals.len());
+        let literals: usize = list.iter().map(of_clause).sum();
+        let limit = self.limit;
+        let steps = STEPS_OF_LITERAL.saturating_mul(literals as u32 + FEW_LITERALS);
+        self.limit = limit.min(self.used().saturating_add(steps));
+        let are_proved = self.are_proved();
+        self.limit = limit;
+        are_proved
+    }
+
     /// As [`Paths::are_proved`], from the start of this path on.
     fn are_proved_from(&mut self, mut path: Path) -> bool {
         loop {
@@ -283,12 +325,13 @@ impl Paths<'_> {
         // Half of what is left, so that another way can be tried.
         let left = MAX_OF_SUFFIXES.saturating_sub(self.of_suffixes);
         self.limit = before.saturating_add(left / 2);
-        let (loaded, pending) = (self.loaded(), vec![(0, list.to_vec())]);
-        let known = HashSet::default();
-        self.suffixes = Some(Suffixes { tested, known, pending, start: 0, loaded });
+        let (loaded, pending) = (self.loaded(), vec![(0, Vec::new(), 0)]);
+        let (known, whole) = (HashSet::default(), list.to_vec());
+        self.suffixes = Some(Suffixes { tested, whole, known, pending, start: 0, loaded });
         let next = |one: &mut Suffixes| {
-            let (at, list) = one.pending.pop()?;
+            let (at, mut list, tail) = one.pending.pop()?;
             one.start = at;
+            list.extend_from_slice(one.whole.get(tail..)?);
             Some((at, list))
         };
         let mut are_proved = true;
@@ -309,21 +352,24 @@ impl Paths<'_> {
     /// Returns whether there were steps left.
     fn postpone(&mut self, path: Path) -> bool {
         let Some(mut suffixes) = self.suffixes.take() else { return false };
-        let mut remaining: Vec<Remaining> = Vec::new();
-        for index in self.live.get(path.live..).unwrap_or_default() {
-            let Some(clause) = self.clauses.get(*index) else { continue };
-            self.steps = self.steps.saturating_add(1 + clause.literals.len() as u32);
-            remaining.push(Remaining { index: *index, open: clause.literals.to_vec() });
-        }
+        let clauses: &ClauseTable = &self.clauses;
+        let live = self.live.get(path.live..).unwrap_or_default();
+        let remaining = live.iter().map(|index| Remaining { index: *index, open: None });
+        let mut remaining: Vec<Remaining> = remaining.collect();
+        self.steps = self.steps.saturating_add(remaining.len() as u32);
         // The results in their order, each for the clauses that the program tests then.
         for fact in &self.facts {
-            let first = remaining.first().map(|first| first.open.clone()).unwrap_or_default();
-            let count = match suffixes.tested {
-                Tested::Once => remaining.len(),
-                Tested::Again => {
-                    let others = remaining.iter().skip(1);
-                    1 + others.take_while(|other| excludes(&first, &other.open)).count()
+            let count = match (suffixes.tested, remaining.split_first()) {
+                (Tested::Again, Some((first, others))) => {
+                    let first = first.open(clauses).iter();
+                    let second = others.first().map_or(&[][..], |second| second.open(clauses));
+                    let is_alone = !are_alternatives(first.clone(), second.iter());
+                    let is_informed = |other: &&Remaining| {
+                        is_informed(fact.test, first.clone(), is_alone, other.open(clauses).iter())
+                    };
+                    1 + others.iter().take_while(is_informed).count()
                 }
+                _ => remaining.len(),
             };
             self.steps = self.steps.saturating_add(2 * count as u32);
             if self.used() >= self.limit {
@@ -332,7 +378,7 @@ impl Paths<'_> {
             let mut at = 0;
             remaining.retain_mut(|clause| {
                 at += 1;
-                at > count || clause.is_possible(|one| fact.decides(*one))
+                at > count || clause.is_possible(clauses, |one| fact.decides(*one))
             });
         }
         // Nothing else will be known about words that are not loaded again. About others, the program uses no more than that.
@@ -341,18 +387,24 @@ impl Paths<'_> {
             0 => self.knowledge.decide_literal(*one),
             _ => None,
         };
-        remaining.retain_mut(|clause| clause.is_possible(known));
+        remaining.retain_mut(|clause| clause.is_possible(clauses, known));
         let mut list = Vec::with_capacity(remaining.len());
         for Remaining { index, open } in remaining {
             let Some(clause) = self.clauses.get(index) else { continue };
-            let (is_whole, verdict) = (open.len() == clause.literals.len(), clause.verdict);
-            let is_always = open.is_empty();
-            list.push(if is_whole { index } else { self.clauses.to_mut().index(open, verdict) });
+            let (verdict, literals) = (clause.verdict, clause.literals.len());
+            let is_always = open.as_ref().map_or(literals, Vec::len) == 0;
+            list.push(match open {
+                Some(open) => self.clauses.to_mut().index(open, verdict),
+                None => index,
+            });
             if is_always {
                 break;
             }
         }
-        let suffix = (path.at, list);
+        let whole = suffixes.whole.iter().rev();
+        let same = whole.zip(list.iter().rev()).take_while(|(one, other)| one == other).count();
+        list.truncate(list.len() - same);
+        let suffix = (path.at, list, suffixes.whole.len() - same);
         if !suffixes.known.contains(&suffix) {
             suffixes.known.insert(suffix.clone());
             suffixes.pending.push(suffix);

@@ -31,4 +31,4 @@ mod tests;
 
 pub use clause_table::Clause;
 pub use types::{Cases, NumberInterval, SectionCases};
-pub use word_comparison::{Literal, WordTest, excludes};
+pub use word_comparison::{Literal, WordTest, are_alternatives, is_informed};

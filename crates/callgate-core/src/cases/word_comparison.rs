@@ -57,6 +57,11 @@ impl WordTest {
         match value {
             None => Simplified::Constant(false),
             Some(0) if is_order || mask == 0 => Simplified::Constant(true),
+            // Bits that are at least the least value but 0 are not 0, and neither is a bit that is set.
+            Some(value) if value == mask & mask.wrapping_neg() && (is_order || value == mask) => {
+                let test = WordTest { is_order: false, value: 0, ..self };
+                Simplified::Literal(Literal { test, holds: false })
+            }
             Some(value) => {
                 Simplified::Literal(Literal { test: WordTest { value, ..self }, holds: true })
             }
@@ -117,16 +122,57 @@ impl Literal {
         result.map(|result| result == other.holds)
     }
 
+    /// Whether this literal demands a value of some bits, and the other one all greater, all less or all other values of them.
+    fn begins_beside(self, other: Literal) -> bool {
+        let (test, rest) = (self.test, other.test);
+        let is_value = self.holds && !test.is_order;
+        is_value
+            && (test.word, test.mask) == (rest.word, rest.mask)
+            && match (rest.is_order, other.holds) {
+                (true, true) => {
+                    let next = test.value.checked_add(1);
+                    next.and_then(|next| at_least(next, !test.mask, 0)) == Some(rest.value)
+                }
+                (true, false) | (false, false) => test.value == rest.value,
+                (false, true) => false,
+            }
+    }
+
     /// Whether the literal holds for a value of the word.
     pub fn is_true_for(self, word: u32) -> bool {
         self.test.holds(word) == self.holds
     }
 }
 
-/// Whether one of these literals says that one of the others is false, so that not all of both hold. The alternatives of a
-/// comparison of 64 bits exclude each other: the high half is greater, or it is equal.
-pub fn excludes(literals: &[Literal], others: &[Literal]) -> bool {
-    literals.iter().any(|one| others.iter().any(|other| one.decides(*other) == Some(false)))
+/// Whether the result of a test of the first of several clauses also counts for another one, where clause after clause is tested: the
+/// other one has the same test, or both are [alternatives](are_alternatives). If the first one `is_alone`, without an alternative
+/// right after it, it is sufficient that both demand different values of a word.
+pub fn is_informed<'l>(
+    test: WordTest,
+    first: impl Iterator<Item = &'l Literal> + Clone,
+    is_alone: bool,
+    other: impl Iterator<Item = &'l Literal> + Clone,
+) -> bool {
+    let is_value = |one: &Literal| one.holds && !one.test.is_order;
+    other.clone().any(|one| one.test == test)
+        || if is_alone {
+            other.filter(|one| is_value(one)).any(|other| {
+                first.clone().any(|one| is_value(one) && one.decides(*other) == Some(false))
+            })
+        } else {
+            are_alternatives(first, other)
+        }
+}
+
+/// Whether two clauses exclude each other as the alternatives of a comparison of 64 bits do: the high half is greater than a value,
+/// less, or different, or it is equal to the value.
+pub fn are_alternatives<'l>(
+    one: impl Iterator<Item = &'l Literal> + Clone,
+    other: impl Iterator<Item = &'l Literal> + Clone,
+) -> bool {
+    one.clone().any(|one| {
+        other.clone().any(|other| other.begins_beside(*one) || one.begins_beside(*other))
+    })
 }
 
 /// The least value of at least `min` whose bits `mask` are `bits`.

@@ -1,7 +1,7 @@
 //! Compilation by cases: without MTBDD, in a fraction of its time.
 
 use callgate_bpf::SyscallTable;
-use callgate_codegen::{Repeated, generate_by_cases};
+use callgate_codegen::{Repeating, generate_by_cases};
 use callgate_core::policy::{Policy, Section};
 use callgate_core::{Arch, Cases, Meaning, NumberInterval, Program, Proved, Verdict};
 
@@ -14,9 +14,6 @@ pub(super) struct ByCases {
     constant_allow: usize,
 }
 
-/// From this number of comparisons on, code for each combination of results may be longer than repeated tests.
-const MANY_FOR_ONE_FORM: usize = 10;
-
 /// The proved program of a policy by cases; `None` if the MTBDD is needed for the program or for its proof.
 pub(super) fn by_cases(
     policy: &Policy,
@@ -26,19 +23,19 @@ pub(super) fn by_cases(
     let cases = Cases::of_policy(policy)?;
     let arches: Vec<Arch> = policy.arches().collect();
     let Options { weights, model, aim, instructions, .. } = options;
-    let has_many =
-        policy.sections().iter().any(|section| count_tests(section) >= MANY_FOR_ONE_FORM);
-    let repeated = if has_many { &[Repeated::No, Repeated::Yes][..] } else { &[Repeated::No] };
-    let made = repeated.iter().filter_map(|repeated| {
-        let how = (*aim, *repeated);
+    let known = always_allowed(&cases, &arches);
+    let made = |repeating| {
+        let how = (*aim, repeating);
         let made = generate_by_cases(&cases, weights, &arches, *model, how, *instructions)?;
         Program::new(made.insns).ok()
-    });
-    let mut programs: Vec<Program> = made.collect();
-    programs.sort_by_key(|program| program.len());
+    };
+    let first = made(Repeating::IfShorter);
     observe(Phase::Generated);
-    let known = always_allowed(&cases, &arches);
-    let proved = programs.iter().find_map(|program| cases.prove_with_cache(program, &known))?;
+    let proved = first.as_ref().and_then(|first| cases.prove_with_cache(first, &known));
+    let proved = proved.or_else(|| {
+        let other = made(Repeating::Always).filter(|other| first.as_ref() != Some(other))?;
+        cases.prove_with_cache(&other, &known)
+    })?;
     observe(Phase::Proved);
     Some(ByCases { program: proved, constant_allow: known.len() })
 }

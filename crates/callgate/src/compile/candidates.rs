@@ -1,7 +1,7 @@
 //! From a policy to a proved program: the candidates, and the best one.
 //!
 //! - *By cases*: the program tests the clauses of the rules in their order. It is found and proved without MTBDD, and is hardly longer
-//!   than the clauses together. With [`Aim::Quick`], it is the only candidate.
+//!   than the clauses together. With [`Aim::Quick`], it is the only candidate unless it is long.
 //! - *Searched*: the program is found in the MTBDD, which has the function, not the rules. It executes less, and is
 //!   shorter for most policies. Where masks overlap, or many rules compare several arguments, it may be many times longer, and
 //!   the MTBDD may exceed its budget.
@@ -40,13 +40,7 @@ pub fn compile_observed(
     observe: &mut dyn FnMut(Phase),
 ) -> Result<Compiled, CompileError> {
     if options.aim == Aim::Quick {
-        if let Some(found) = by_cases(policy, options, observe) {
-            let budget = first_budget(policy, options.budget);
-            let meaning = || Meaning::of_policy(policy, budget).ok();
-            let meaning = options.expected_insns.then(meaning).flatten();
-            return Ok(found.compiled(policy, meaning.as_ref(), options));
-        }
-        return Ok(searched(policy, options, observe)?.1);
+        return quick(policy, options, observe);
     }
     let budget = first_budget(policy, options.budget);
     let found = searched(policy, &Options { budget, ..options.clone() }, observe);
@@ -66,6 +60,67 @@ pub fn compile_observed(
         (Err(_), None) if budget != options.budget => Ok(searched(policy, options, observe)?.1),
         (Err(error), None) => Err(error),
     }
+}
+
+/// The program by cases. Where it is long, also the searched one within a small budget: the shorter of both.
+fn quick(
+    policy: &Policy,
+    options: &Options,
+    observe: &mut dyn FnMut(Phase),
+) -> Result<Compiled, CompileError> {
+    let Some(found) = by_cases(policy, options, observe) else {
+        return Ok(searched(policy, options, observe)?.1);
+    };
+    if let Some(budget) = quick_budget(&found.program, policy, options.budget) {
+        let options = Options { budget, ..options.clone() };
+        match searched(policy, &options, observe) {
+            Ok((_, searched)) if searched.program.len() < found.program.len() => {
+                return Ok(searched);
+            }
+            Err(error) if error.is_defect() => return Err(error),
+            _ => {}
+        }
+    }
+    let budget = first_budget(policy, options.budget);
+    let meaning = || Meaning::of_policy(policy, budget).ok();
+    let meaning = options.expected_insns.then(meaning).flatten();
+    Ok(found.compiled(policy, meaning.as_ref(), options))
+}
+
+/// The number of instructions for arguments from which on a search may pay.
+const LONG_FOR_ARGUMENTS: usize = 384;
+
+/// The budget of a quick search, per instruction for arguments.
+const QUICK: Budget = Budget { nodes: 32, steps: 64 };
+
+/// The budget of a search for a shorter program than this one; `None` if that takes long, or finds none. Where most constants are
+/// of one word, the search finds what they have in common, and takes little longer than the program by cases.
+fn quick_budget(program: &Program, policy: &Policy, most: Budget) -> Option<Budget> {
+    let insns = for_arguments(program, policy.endian());
+    let pays = insns >= LONG_FOR_ARGUMENTS && compares_one_word(policy);
+    pays.then(|| Budget {
+        nodes: most.nodes.min(QUICK.nodes * insns),
+        steps: most.steps.min(QUICK.steps * insns as u64),
+    })
+}
+
+/// Whether three of four constants that are compared with words are compared with the same word.
+fn compares_one_word(policy: &Policy) -> bool {
+    let mut counts = [0_usize; Word::COUNT];
+    let mut constants: FxHashSet<(Word, u32)> = FxHashSet::default();
+    for rule in policy.sections().iter().flat_map(|section| &section.rules) {
+        rule.when.for_each_test(&mut |test| {
+            let halves =
+                words_of(test).into_iter().zip([test.value as u32, (test.value >> 32) as u32]);
+            for (word, value) in halves.filter_map(|(word, value)| Some((word?, value))) {
+                if let Some(count) = counts.get_mut(word.index()) {
+                    *count += usize::from(constants.insert((word, value)));
+                }
+            }
+        });
+    }
+    let most = counts.into_iter().max().unwrap_or(0);
+    4 * most >= 3 * constants.len()
 }
 
 /// From this number of comparisons on, the search has a smaller budget at first.
@@ -91,14 +146,16 @@ fn may_be_shorter(policy: &Policy, program: &Program) -> bool {
             tests.insert(*test);
         });
     }
-    let words_of = |test: &Test| {
-        let mask = test.mask & test.field.full_mask();
-        let low = Some(test.field.low_word()).filter(|_| mask as u32 != 0);
-        [low, test.field.high_word().filter(|_| mask >> 32 != 0)]
-    };
     let compared = tests.iter().flat_map(words_of).flatten();
     let words: FxHashSet<Word> = compared.clone().collect();
     for_arguments(program, policy.endian()) > compared.count() + 2 * words.len()
+}
+
+/// The words that a test compares, the low half first.
+fn words_of(test: &Test) -> [Option<Word>; 2] {
+    let mask = test.mask & test.field.full_mask();
+    let low = Some(test.field.low_word()).filter(|_| mask as u32 != 0);
+    [low, test.field.high_word().filter(|_| mask >> 32 != 0)]
 }
 
 /// The number of instructions that load or test arguments.

@@ -66,7 +66,7 @@ fn debian(context: &Context, native: Machine) -> Result<PathBuf> {
         download("--reinstall", "libseccomp2"),
     ];
     for other in foreign {
-        options.push(download("", &format!("libgcc-s1:{other} libseccomp2:{other}")));
+        options.push(download("", &format!("libseccomp2:{other}")));
     }
     system(context, "debian-12-programs", &options)
 }

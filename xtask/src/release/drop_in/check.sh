@@ -321,7 +321,7 @@ for foreign; do
   step "$foreign beside $architecture, in an emulator"
   case $foreign in arm64) machine=aarch64 ;; amd64) machine=x86_64 ;; *) fail "$foreign: unknown architecture" ;; esac
   native=$(uname -m)
-  manage apt-get -o Dpkg::Use-Pty=0 install -y --no-install-recommends "libseccomp2:$foreign" "libgcc-s1:$foreign"
+  manage apt-get -o Dpkg::Use-Pty=0 install -y --no-install-recommends "libseccomp2:$foreign"
   compile "$machine"
   compile "$native"
   export_for "$machine" before

@@ -61,7 +61,7 @@ impl Packages<'_> {
         let fields = [
             "Section: libs".to_owned(),
             "Multi-Arch: same".to_owned(),
-            format!("Depends: libc6 (>= {}), libgcc-s1", library.glibc),
+            format!("Depends: libc6 (>= {})", library.glibc),
         ];
         let description = [
             "A library with the interface of libseccomp, for the programs that use it. It",
