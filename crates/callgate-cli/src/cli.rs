@@ -11,8 +11,8 @@ use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcom
 
 use crate::commands::{
     asm, bench, check, compile, completions, convert, diff, disasm, dry_run, dump, explain, fuzz,
-    generate, lint, man, merge, optimize, policy, record, report, run, sets, simulate, sources,
-    subset, why,
+    generate, lint, man, merge, optimize, policy, probe, record, report, run, sets, simulate,
+    sources, subset, why,
 };
 use crate::report::{ERROR_STATUS, Failure, Result, note};
 use crate::source_words::with_source_option;
@@ -122,6 +122,7 @@ subcommands! {
     "record" Record(record::RecordArgs) => record::run,
     "disasm" Disasm(disasm::DisasmArgs) => disasm::run,
     "dump" Dump(dump::DumpArgs) => dump::run,
+    "probe" Probe(probe::ProbeArgs) => probe::run,
     "asm" Asm(asm::AsmArgs) => asm::run,
     "sources" Sources(sources::SourcesArgs) => sources::run,
     "simulate" Simulate(simulate::SimulateArgs) => simulate::run,

@@ -70,6 +70,17 @@ impl CapSet {
         CapSet::of(PODMAN)
     }
 
+    /// The capabilities with these bits, as in `/proc/PID/status`. Bits of newer capabilities are dropped.
+    ///
+    /// ```
+    /// use callgate_formats::CapSet;
+    /// assert_eq!(CapSet::from_bits(0xa804_25fb), CapSet::docker());
+    /// assert_eq!(CapSet::from_bits(u64::MAX), CapSet::all());
+    /// ```
+    pub const fn from_bits(bits: u64) -> CapSet {
+        CapSet(bits & CapSet::all().0)
+    }
+
     fn of(names: &[&str]) -> CapSet {
         names.iter().filter_map(|name| bit(name)).fold(CapSet(0), |set, bit| CapSet(set.0 | bit))
     }

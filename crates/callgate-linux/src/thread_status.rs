@@ -41,6 +41,10 @@ pub struct ThreadStatus {
     pub is_kernel: bool,
     /// Its effective capabilities (`CapEff`), a bit each.
     pub capabilities: Option<u64>,
+    /// The capabilities that it can have at most (`CapBnd`).
+    pub bounding: Option<u64>,
+    /// Whether it cannot gain privileges by `execve` (`NoNewPrivs`, Linux 4.10).
+    pub no_new_privs: Option<bool>,
 }
 
 impl ThreadStatus {
@@ -63,6 +67,9 @@ impl ThreadStatus {
             lines.find_map(|line| line.strip_prefix(name.as_bytes())?.strip_prefix(b":\t"))
         };
         let number = |name: &str| std::str::from_utf8(field(name)?.trim_ascii()).ok()?.parse().ok();
+        let bits = |name: &str| {
+            u64::from_str_radix(std::str::from_utf8(field(name)?.trim_ascii()).ok()?, 16).ok()
+        };
         let state = field("State").and_then(<[u8]>::first);
         let has_ended = matches!(state, Some(b'Z' | b'X' | b'x'));
         ThreadStatus {
@@ -79,9 +86,9 @@ impl ThreadStatus {
             has_ended,
             is_uninterruptible: state == Some(&b'D'),
             is_kernel: field("VmSize").is_none() && !has_ended,
-            capabilities: field("CapEff").and_then(|digits| {
-                u64::from_str_radix(std::str::from_utf8(digits.trim_ascii()).ok()?, 16).ok()
-            }),
+            capabilities: bits("CapEff"),
+            bounding: bits("CapBnd"),
+            no_new_privs: number("NoNewPrivs").map(|number| number != 0),
         }
     }
 }
@@ -152,9 +159,10 @@ mod tests {
     fn the_fields_of_status_are_parsed() {
         let user = ThreadStatus::parse(
             b"Name:\ta b\nState:\tD (disk sleep)\nTgid:\t12\nTracerPid:\t7\nVmSize:\t  100 kB\n\
-              CapEff:\t000001ffffffffff\nSeccomp:\t2\nSeccomp_filters:\t3\n",
+              CapEff:\t000001ffffffffff\nCapBnd:\t00000000a80425fb\nNoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t3\n",
         );
         assert_eq!(user.capabilities, Some((1 << 41) - 1));
+        assert_eq!((user.bounding, user.no_new_privs), (Some(0xa804_25fb), Some(true)));
         assert_eq!((user.name.as_str(), user.process, user.tracer), ("a b", 12, 7));
         assert_eq!((user.mode, user.filters), (SeccompMode::Filter, Some(3)));
         assert!(user.is_uninterruptible && !user.is_kernel && !user.has_ended);

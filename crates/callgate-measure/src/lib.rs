@@ -8,10 +8,11 @@
 //! - [`engines`]: the engines that run programs in user space.
 //! - [`text`](mod@text), [`json`], [`samples`]: results as text, as JSON, and the time of each batch.
 //! - [`process`]: the CPU time that filters take in a running process.
+//! - [`own_filters`]: what the filters of this process do with syscalls, found out by calls that have no effect.
 //! - [`page`], [`chart`]: results as an HTML page with charts, in the style of other pages.
 //! - [`Mix`]: a random sequence of syscalls; [`Work`]: what processes repeat besides syscalls, defined by experiments elsewhere.
 //!
-//! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `sigreturn.rs`, `worker.rs` and `interrupt.rs`.
+//! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `sigreturn.rs`, `worker.rs`, `interrupt.rs` and `own_filters/`.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -43,6 +44,7 @@ pub mod interrupt;
 pub mod json;
 mod measure;
 mod mix;
+pub mod own_filters;
 pub mod page;
 mod pieces;
 pub mod process;

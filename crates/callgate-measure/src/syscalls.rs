@@ -35,23 +35,23 @@ pub struct MeasurableSyscall {
 }
 
 /// -1 as a descriptor.
-const NO: u64 = u64::MAX;
+pub(crate) const NO: u64 = u64::MAX;
 
 /// In the table, stands for the address of an empty string.
-const EMPTY: u64 = u64::MAX - 1;
+pub(crate) const EMPTY: u64 = u64::MAX - 1;
 
 /// In the table, stands for the address of an invalid time. The kernel reads it and returns EINVAL; a null pointer would be
 /// a page fault, which takes several times as long.
-const BAD_TIME: u64 = u64::MAX - 2;
+pub(crate) const BAD_TIME: u64 = u64::MAX - 2;
 
-/// Seconds and nanoseconds, neither of which may be negative.
-static INVALID_TIME: [i64; 2] = [-1, -1];
+/// Seconds and nanoseconds, none of which may be negative: an interval and a time, of which `nanosleep` reads the first.
+static INVALID_TIME: [i64; 4] = [-1; 4];
 
 /// A process ID that does not exist: above the maximum.
-const ABSENT_PROCESS: u64 = 0x7fff_ffff;
+pub(crate) const ABSENT_PROCESS: u64 = 0x7fff_ffff;
 
 /// A value that is not a command, option, clock or resource.
-const ODD: u64 = 0x7ff;
+pub(crate) const ODD: u64 = 0x7ff;
 
 const NO_FILE: &str = "invalid descriptor: EBADF or EINVAL";
 const NO_NAME: &str = "empty path: ENOENT or EINVAL";
@@ -124,12 +124,12 @@ const TABLE: &[Row] = &[
 ];
 
 /// The address of an empty string, the same in a child.
-fn empty_name() -> u64 {
+pub(crate) fn empty_name() -> u64 {
     c"".as_ptr().expose_provenance() as u64
 }
 
-/// The address of a time that the kernel refuses, the same in a child.
-fn invalid_time() -> u64 {
+/// The address of times that the kernel refuses, the same in a child.
+pub(crate) fn invalid_time() -> u64 {
     INVALID_TIME.as_ptr().expose_provenance() as u64
 }
 
@@ -165,6 +165,11 @@ impl MeasurableSyscall {
             }
             Some(MeasurableSyscall { name, nr, args, effect, is_chosen: false })
         })
+    }
+
+    /// The arguments in the table for the syscall of this name, some of which stand for addresses.
+    pub(crate) fn listed(name: &str) -> Option<&'static [u64]> {
+        TABLE.iter().find(|(.., names)| names.contains(&name)).map(|(args, ..)| *args)
     }
 
     /// The table for all machines: arguments, names and effect.

@@ -2,10 +2,12 @@
 
 mod engines;
 mod measuring;
+mod own_filters;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let tests = [engines::trials(), measuring::trials()].into_iter().flatten();
+    let tests =
+        [engines::trials(), measuring::trials(), own_filters::trials()].into_iter().flatten();
     callgate_testing::run(tests.collect())
 }

@@ -18,6 +18,7 @@ pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod optimize;
 pub(crate) mod policy;
+pub(crate) mod probe;
 pub(crate) mod record;
 pub(crate) mod report;
 mod rule_places;

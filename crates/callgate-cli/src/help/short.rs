@@ -54,7 +54,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "Understand them",
         &["explain", "why", "lint", "report", "simulate", "diff", "subset", "check", "sources"],
     ),
-    ("Run and measure", &["run", "test", "record", "dump", "bench", "fuzz"]),
+    ("Run and measure", &["run", "test", "record", "dump", "probe", "bench", "fuzz"]),
     ("Filters as text", &["asm", "disasm", "policy"]),
     ("Shell", &["completions", "man", "help"]),
 ];
