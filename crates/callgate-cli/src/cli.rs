@@ -21,12 +21,7 @@ use crate::{arguments, help, hints, output};
 
 /// Compile, prove, run, explain and compare seccomp filters
 #[derive(Debug, Parser)]
-#[command(
-    name = "callgate",
-    version,
-    max_term_width = 80,
-    after_help = sources(),
-)]
+#[command(name = "callgate", version, max_term_width = 80)]
 struct Root {
     /// When to use colours: auto (on a terminal, unless NO_COLOR is set), always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
@@ -164,6 +159,10 @@ impl Color {
 /// Executes the command line; returns the exit status.
 pub(crate) fn run() -> Result<u8> {
     let words: Vec<OsString> = std::env::args_os().collect();
+    if help::asked_for_version(&words) {
+        output::print(&root().render_version())?;
+        return Ok(0);
+    }
     if let Some(color) = help::asked_for_all(&words) {
         // An unknown colour is an error below.
         if let Ok(color) = color.map_or(Ok(Color::Auto), |color| Color::from_str(color, false)) {
@@ -194,7 +193,8 @@ fn parse(words: &[OsString]) -> std::result::Result<Cli, clap::Error> {
 
 /// The command line with options under headings.
 pub(crate) fn command() -> clap::Command {
-    help::with_headings(with_source_option(Command::augment_subcommands(root())))
+    let root = Command::augment_subcommands(root()).after_help(sources());
+    help::with_headings(with_source_option(root))
 }
 
 /// The same with the subcommand of this name only.
@@ -202,7 +202,7 @@ fn command_of(name: &str) -> Option<clap::Command> {
     Some(help::with_headings(with_source_option(root().subcommand(Command::definition(name)?))))
 }
 
-/// The command line without subcommands.
+/// The command line without subcommands, and without what only help shows.
 fn root() -> clap::Command {
     Root::command().subcommand_required(true).arg_required_else_help(true)
 }
@@ -281,6 +281,15 @@ mod tests {
             assert_eq!(format!("{own:?}"), format!("{expected:?}"));
         }
         assert!(super::command_of("help").is_none() && super::command_of("complie").is_none());
+    }
+
+    #[test]
+    fn the_version_is_that_of_the_whole_definition() {
+        let whole = super::command().render_version();
+        assert_eq!(super::root().render_version(), whole);
+        let words = ["callgate", "--version"].map(OsString::from);
+        let error = super::parse(&words).unwrap_err();
+        assert_eq!(error.render().to_string(), whole);
     }
 
     #[test]

@@ -35,6 +35,12 @@ pub(crate) const TASKS: &[Task] = &[
         run: compare::run,
     },
     Task {
+        name: "drop-in",
+        summary: "compare libseccomp.so.2 with the original for random rule sets",
+        help: compare::DROP_IN_HELP,
+        run: compare::drop_in,
+    },
+    Task {
         name: "experiment",
         summary: "repeat one published experiment with its own filters, and with yours",
         help: measuring::EXPERIMENT_HELP,

@@ -39,6 +39,11 @@ pub(crate) fn asked_for_all(words: &[OsString]) -> Option<Option<&str>> {
     is_asked.then_some(color)
 }
 
+/// Whether the words ask for the version and nothing else. With other words, the definition of the command line decides.
+pub(crate) fn asked_for_version(words: &[OsString]) -> bool {
+    matches!(words, [_, word] if word == "--version" || word == "-V")
+}
+
 /// The innermost subcommand that the words name.
 pub(crate) fn asked_command<'c>(root: &'c Command, words: &[OsString]) -> &'c Command {
     let mut command = root;
@@ -82,6 +87,14 @@ mod tests {
             ["x", "x -h", "x diff --all", "x --all diff", "x --help --all", "x --color --all"]
         {
             assert_eq!(asked_for_all(&words(line)), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_version_is_printed_at_once_if_nothing_else_is_asked() {
+        assert!(asked_for_version(&words("x --version")) && asked_for_version(&words("x -V")));
+        for line in ["x", "x -v", "x --version --all", "x run --version", "x --version -h"] {
+            assert!(!asked_for_version(&words(line)), "{line}");
         }
     }
 

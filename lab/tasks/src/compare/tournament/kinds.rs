@@ -17,7 +17,7 @@ const MAX_RULES: f64 = 400.0;
 
 /// What a set consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(in crate::compare) enum Kind {
     Denylist,
     Allowlist,
     Families,
@@ -31,7 +31,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Kind; 10] = [
+    pub(in crate::compare) const ALL: [Kind; 10] = [
         Kind::Denylist,
         Kind::Allowlist,
         Kind::Families,
@@ -44,7 +44,7 @@ impl Kind {
         Kind::Container,
     ];
 
-    pub(super) fn name(self) -> &'static str {
+    pub(in crate::compare) fn name(self) -> &'static str {
         match self {
             Kind::Denylist => "denylist",
             Kind::Allowlist => "allowlist",
@@ -62,15 +62,15 @@ impl Kind {
 
 /// A set.
 #[derive(Clone, Debug)]
-pub(super) struct Set {
-    pub(super) number: usize,
-    pub(super) kind: Kind,
-    pub(super) rules: Rules,
+pub(in crate::compare) struct Set {
+    pub(in crate::compare) number: usize,
+    pub(in crate::compare) kind: Kind,
+    pub(in crate::compare) rules: Rules,
 }
 
 impl Set {
     /// The set with this number of a tournament; `container` are the rules of a container profile.
-    pub(super) fn draw(seed: u64, number: usize, container: &Rules) -> Result<Set> {
+    pub(in crate::compare) fn draw(seed: u64, number: usize, container: &Rules) -> Result<Set> {
         let mut rng = Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(number as u64));
         let kind = rng.pick(&Kind::ALL).unwrap_or(Kind::Mix);
         // As many sets of 1 to 20 rules as of 20 to 400.

@@ -4,7 +4,7 @@
 //! [`report`] has the totals and the rows in which a peer is ahead.
 
 mod bout;
-mod kinds;
+pub(super) mod kinds;
 mod options;
 mod report;
 mod run;
