@@ -36,7 +36,7 @@ async function prerender() {
   const about = ask({ view: "about" });
   write("about.json", JSON.stringify(about));
   const [{ state, lesson }] = EXAMPLES;
-  const source = { text: state.text, name: state.name, machine: "x86_64", kernel: "6.18", systemd: about.systemd };
+  const source = { text: state.text, name: state.name, machine: "x86_64", kernel: "6.18", systemd: about.systemd_version };
   const answer = ask({ view: state.view, source });
   if (!answer.ok || answer.messages !== "") throw new Error(`the first example has errors: ${answer.status}`);
   let page = read("index.html");

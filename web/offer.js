@@ -29,8 +29,8 @@ export function offer(about) {
     group("Policies", about.targets.map((name) => option(name))),
     group("Programs", about.code.map(({ name, title }) => option(name, title))),
   );
-  get("systemd").placeholder = about.systemd;
-  setNewest(about.systemd);
+  get("systemd").placeholder = about.systemd_version;
+  setNewest(about.systemd_version);
   get("version").textContent = about.version;
 }
 

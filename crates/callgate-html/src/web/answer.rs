@@ -151,7 +151,7 @@ fn without_styles(body: Markup) -> String {
     body.into_string().replace(" style=\"--width: ", " data-width=\"")
 }
 
-/// The fields of the answer: `version`; `arches`, `formats` and `targets`, lists of names; `systemd`, the newest version that is known; `code`, a list of objects with
+/// The fields of the answer: `version`; `arches`, `formats` and `targets`, lists of names; `systemd_version`, the newest that is known; `code`, a list of objects with
 /// `name` and `title`; `syscalls`, all syscalls of x86-64 with `name`, `nr`, `args`, and what they are for.
 pub(crate) fn about() -> Vec<(&'static str, Json)> {
     let is_text = |name: &&str| !matches!(*name, "bpf" | "socket");
@@ -165,7 +165,7 @@ pub(crate) fn about() -> Vec<(&'static str, Json)> {
         ("version", env!("CARGO_PKG_VERSION").into()),
         ("arches", Json::array(Arch::ALL.iter().map(|arch| arch.name()))),
         ("formats", Json::array(formats)),
-        ("systemd", SystemdVersion::LATEST.to_string().into()),
+        ("systemd_version", SystemdVersion::LATEST.to_string().into()),
         ("targets", Json::array(LanguageId::written().map(LanguageId::name))),
         ("code", Json::array(code)),
         ("syscalls", Json::array(syscalls.into_iter().map(syscall))),
