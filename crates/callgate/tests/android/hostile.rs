@@ -16,7 +16,7 @@ const LISTS: &[Expensive] = &[
     (
         "unknown architectures",
         |size| repeated_lines(size, |i| format!("read() a{i}")),
-        "`a0` is not an architecture",
+        "`a0` is not a bionic architecture",
     ),
     ("architectures", |size| format!("read() all\nclose() arm{}", ",arm".repeat(size / 4)), "read"),
     ("aliases", |size| format!("read|{}() all", "a,".repeat(size / 2)), "read"),

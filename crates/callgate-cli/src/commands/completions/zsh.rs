@@ -8,7 +8,7 @@ pub(super) fn changed(script: &str) -> String {
     for line in script.lines() {
         let names = |name: &str| line.contains(&format!(":{name} -- "));
         let is_source = line.contains(A_SOURCE);
-        let is_syscall = ["call", "calls"].into_iter().any(names)
+        let is_syscall = ["call", "calls", "syscalls"].into_iter().any(names)
             || ["]:SYSCALL", "]:CALL,CALL"].iter().any(|name| line.contains(name));
         let changed = match line.rsplit_once(":_") {
             Some((start, "files' \\")) if is_source => format!("{start}:_callgate_sources' \\"),
