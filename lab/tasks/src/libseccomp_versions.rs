@@ -145,10 +145,10 @@ mod tests {
                    read,3,KV_UNDEF,0,KV_UNDEF\n";
         let all = of_csv(csv).unwrap();
         let names = |arch: &str| all.get(arch).unwrap().iter().cloned().collect::<Vec<_>>();
-        assert_eq!((names("x86"), names("x86_64")), (vec!["read".into()], vec![
-            "accept".to_owned(),
-            "read".to_owned()
-        ]));
+        assert_eq!(
+            (names("x86"), names("x86_64")),
+            (vec!["read".into()], vec!["accept".to_owned(), "read".to_owned()])
+        );
         assert_eq!(all.len(), 2);
         let c = "\t{ \"accept\", __PNR_accept },\n\t{ \"read\", (__SCMP_NR_BASE + 3) },\n\
                  \t{ NULL, __NR_SCMP_ERROR },\n";

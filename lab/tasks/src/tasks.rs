@@ -3,8 +3,8 @@
 use crate::{
     binaries, bpf_sim, built_in_profiles, compare, containers, converted, documents, experiments,
     firecracker, hostile, kafel, kernels, libseccomp_names, libseccomp_program, libseccomp_rules,
-    libseccomp_speed, libseccomp_suite, libseccomp_versions, lxc, measuring, minijail, optimum, pasted_c, profiles,
-    recording, refusals, smt, snap, startup, suites, systemd, truth, workloads,
+    libseccomp_speed, libseccomp_suite, libseccomp_versions, lxc, measuring, minijail, optimum,
+    pasted_c, profiles, recording, refusals, smt, snap, startup, suites, systemd, truth, workloads,
 };
 use callgate_tasks::Task;
 

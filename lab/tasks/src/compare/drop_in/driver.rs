@@ -81,7 +81,9 @@ fn answer(text: &str) -> Result<Answer> {
         });
         let (time, insns) = numbers.ok_or_else(|| format!("the driver printed {line:?}"))?;
         if len.is_some_and(|known| known != insns) {
-            return Err(format!("programs of the same rules have {len:?} and {insns} instructions"));
+            return Err(format!(
+                "programs of the same rules have {len:?} and {insns} instructions"
+            ));
         }
         len = Some(insns);
         times.push(time / 1e3);

@@ -82,7 +82,9 @@ impl Report {
         table.row(cells("time without", made.collect(), slower));
         let mut text = table.markdown();
         let [ours, theirs] = loading;
-        text += &format!("\nloading the library: {ours:.0} \u{b5}s, the original {theirs:.0} \u{b5}s\n");
+        text += &format!(
+            "\nloading the library: {ours:.0} \u{b5}s, the original {theirs:.0} \u{b5}s\n"
+        );
         text += &format!(
             "programs of the original that contradict their rules: {}\n",
             self.rows.len() - right.len()

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use callgate::Endian;
+use callgate_core::Program;
 use callgate_core::diagram::{Budget, Store};
 use callgate_core::policy::Policy;
-use callgate_core::Program;
 use callgate_tasks::files::{make, read, remove, write};
 use callgate_tasks::{Result, c_library, workspace};
 
