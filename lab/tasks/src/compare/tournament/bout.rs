@@ -28,8 +28,6 @@ pub(super) const SLOW: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug)]
 pub(super) struct Bout {
     pub(super) peer: Peer,
-    /// Whether its program means what the rules say; otherwise Callgate optimizes that program.
-    pub(super) is_meant: bool,
     pub(super) theirs: Figures,
     /// Callgate's, for size and for speed.
     pub(super) size: Result<Figures>,
@@ -144,7 +142,7 @@ pub(super) fn bout(set: &Set, peer: Peer, peers: &Peers) -> Result<Option<Bout>>
     };
     let theirs =
         Figures { insns: program.len(), filtered: filtered(&program), time: compiled.time };
-    Ok(Some(Bout { peer, is_meant, theirs, size: made(Aim::Size), speed: made(Aim::Speed) }))
+    Ok(Some(Bout { peer, theirs, size: made(Aim::Size), speed: made(Aim::Speed) }))
 }
 
 /// The rules as a peer understands them.
@@ -165,13 +163,8 @@ mod tests {
             time: Duration::from_micros(micros),
         };
         let ahead = |theirs, size, speed| {
-            let bout = Bout {
-                peer: Peer::LibseccompTree,
-                is_meant: true,
-                theirs,
-                size: Ok(size),
-                speed: Ok(speed),
-            };
+            let bout =
+                Bout { peer: Peer::LibseccompTree, theirs, size: Ok(size), speed: Ok(speed) };
             bout.ahead().into_iter().map(|(what, _)| what).collect::<Vec<_>>()
         };
         let theirs = figures(100, 10.0, 10);
@@ -181,8 +174,7 @@ mod tests {
         assert_eq!(ahead(theirs, figures(99, 0.0, 0), figures(60, 10.5, 0)), [], "it is long");
         assert_eq!(ahead(theirs, figures(99, 0.0, 0), figures(99, 9.0, 1100)), [Ahead::Time]);
         let refused = Err("too complex".to_owned());
-        let bout =
-            Bout { peer: Peer::Seacomb, is_meant: true, theirs, size: Ok(theirs), speed: refused };
+        let bout = Bout { peer: Peer::Seacomb, theirs, size: Ok(theirs), speed: refused };
         assert_eq!(bout.refused(), Some("too complex"));
     }
 }

@@ -124,13 +124,7 @@ mod tests {
     fn totals_and_the_furthest_rows_are_shown() {
         let figures = |insns, filtered, time| Figures { insns, filtered: Some(filtered), time };
         let (quick, slow) = (Duration::from_micros(10), Duration::from_millis(700));
-        let row = |theirs, size, speed| Bout {
-            peer: Peer::LibseccompTree,
-            is_meant: true,
-            theirs,
-            size,
-            speed,
-        };
+        let row = |theirs, size, speed| Bout { peer: Peer::LibseccompTree, theirs, size, speed };
         let theirs = figures(100, 10.0, quick);
         let bouts = [
             row(theirs, Ok(figures(150, 9.0, quick)), Ok(figures(150, 10.4, slow))),
