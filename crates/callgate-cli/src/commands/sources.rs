@@ -36,7 +36,7 @@ Examples:
 
 Exit status: 0 success, 2 error.")]
 pub(crate) struct SourcesArgs {
-    /// List all versions of these built-in profiles, and no other sources
+    /// List all versions of these built-in profiles, or one as NAME@VERSION, and no other sources
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 
@@ -53,11 +53,19 @@ pub(crate) fn run(args: &SourcesArgs) -> Result<u8> {
     let names = BUILT_INS.map(|one| one.name);
     let mut rows = Vec::new();
     for name in &args.names {
-        let Some(one) = BuiltIn::named(name) else {
-            let help = format!("the names are {}{}", names.join(", "), did_you_mean(name, &names));
+        let (base, version) = match name.split_once('@') {
+            Some((base, version)) => (base, Some(version)),
+            None => (name.as_str(), None),
+        };
+        let Some(one) = BuiltIn::named(base) else {
+            let help = format!("the names are {}{}", names.join(", "), did_you_mean(base, &names));
             let message = format!("\"{name}\" is not a built-in profile");
             return Err(Failure::new(message).help(help));
         };
+        if let Some(version) = version {
+            rows.push(Row::new(one, Some(version))?);
+            continue;
+        }
         let versions = one.versions();
         if versions.is_empty() {
             rows.push(Row::new(one, None)?);

@@ -37,7 +37,24 @@ fn summary<'c>(calls: &[&'c ProbedCall]) -> Option<Summary<'c>> {
         return doubt.map(Summary::Unknown);
     };
     let is_same = known.all(|other| other == first);
-    Some(if is_same { Summary::Known(first) } else { Summary::Depends })
+    let may_be_same = calls.iter().all(|call| match &call.finding {
+        Finding::Unknown(doubt) => may_be(first, doubt),
+        _ => true,
+    });
+    Some(if is_same && may_be_same { Summary::Known(first) } else { Summary::Depends })
+}
+
+/// Whether a filter may do this with a call about which there is a doubt. One that is denied has the errno of the denial.
+fn may_be(finding: &Finding, doubt: &Doubt) -> bool {
+    match (finding, doubt) {
+        (Finding::Denied(errno), Doubt::Same(answer)) => answer == errno,
+        (Finding::Denied(errno), Doubt::Privilege(_)) => errno_name(*errno) == Some("EPERM"),
+        (
+            Finding::Killed | Finding::Trapped | Finding::KilledOrTrapped,
+            Doubt::Same(_) | Doubt::Privilege(_),
+        ) => false,
+        _ => true,
+    }
 }
 
 /// What a filter does, as in a heading.
@@ -77,5 +94,23 @@ pub(super) fn reason(doubt: &Doubt) -> String {
         Doubt::NoAnswer => "no answer: perhaps a supervisor decides".to_owned(),
         Doubt::Ended(status) => format!("the child process ended (wait status {status:#x})"),
         Doubt::NotMade => "getpid gives no number, which the call needs".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_another_errno_answers_is_not_denied_as_a_whole() {
+        let denied = Finding::Denied(1);
+        assert!(may_be(&denied, &Doubt::Same(1)));
+        assert!(may_be(&denied, &Doubt::Privilege("without CAP_SYS_BOOT".to_owned())));
+        // clone of a thread, beside clone of a user namespace.
+        assert!(!may_be(&denied, &Doubt::Same(22)));
+        assert!(!may_be(&Finding::Denied(38), &Doubt::Privilege(String::new())));
+        assert!(!may_be(&Finding::Killed, &Doubt::Same(1)));
+        assert!(may_be(&Finding::Killed, &Doubt::NoAnswer));
+        assert!(may_be(&Finding::Allowed, &Doubt::Same(22)));
     }
 }
