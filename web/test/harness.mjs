@@ -85,6 +85,9 @@ async function stop() {
 beforeAll(start);
 after(stop);
 
+/** What Playwright itself writes to the console where a test blocks service workers, sometimes before the test ends. */
+const BLOCKED = "Service Worker registration blocked by Playwright";
+
 /** Runs a test with a new, loaded page. Messages on its console, errors of scripts and violations of its policy fail the test. */
 export async function withPage(test, { options = {}, fragment = "", ignoresErrors = false, isReady = true } = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 860 }, ...options });
@@ -94,7 +97,10 @@ export async function withPage(test, { options = {}, fragment = "", ignoresError
   context.on("request", (request) => requests.push(request));
   const page = await context.newPage();
   const errors = [];
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && errors.push(message.text()));
+  page.on("console", (message) => {
+    const isOurs = message.text() !== BLOCKED;
+    if (["error", "warning"].includes(message.type()) && isOurs) errors.push(message.text());
+  });
   page.on("pageerror", (error) => errors.push(error.message));
   try {
     await page.goto(`${origin}${fragment}`);

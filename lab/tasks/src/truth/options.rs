@@ -111,10 +111,10 @@ mod tests {
         let options = parse("--experiment getpid --time 0.5 --experiment condwait").unwrap();
         assert_eq!(options.experiments, ["getpid", "condwait"]);
         assert_eq!((options.runs, options.quiet, options.load), (100, 100, 2));
+        assert_eq!(options.time, Duration::from_millis(500));
         let options = parse("--quiet 5 --runs 50").unwrap();
         assert_eq!((options.runs, options.quiet), (50, 5));
         assert_eq!(parse("--runs 50").unwrap().quiet, 50);
-        assert_eq!(options.time, Duration::from_millis(500));
         for (words, why) in [
             ("--experiment weighted", "there is no truth for it"),
             ("--runs 0", "--runs needs a number from 1"),
