@@ -125,8 +125,8 @@ impl Quick<'_> {
         parts
     }
 
-    /// The parts, or longer chains in their place, if there would be more tests than values by over a twentieth and one: nobody's
-    /// list of equality tests shall be shorter.
+    /// The parts, or longer chains in their place, if the tests would outnumber the values by more than 5 % and one: a plain list
+    /// of equality tests must not be shorter.
     fn with_few_order_tests(&self, parts: Vec<(Part, usize)>) -> Vec<(Part, usize)> {
         let widest = self.intervals.iter().max_by_key(|interval| interval.last - interval.first);
         let Some(widest) = widest.map(|interval| interval.class) else { return parts };

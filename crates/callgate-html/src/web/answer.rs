@@ -43,7 +43,7 @@ enum Answer {
 /// Why there is no answer.
 struct Refused {
     errors: Messages,
-    /// Whether the text is no filter but a log with denials.
+    /// Whether the text is a log with denials instead of a filter.
     is_log: bool,
 }
 

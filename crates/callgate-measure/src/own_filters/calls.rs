@@ -1,7 +1,7 @@
 //! The calls that are made to learn what the filters of this process do, and what the kernel itself can answer to each.
 //!
-//! Each call is without an effect outside of the child process that makes it, whoever executes it: the arguments are invalid
-//! (a closed descriptor, an empty path, a null pointer, a process that does not exist), or ask for what is the case already. A
+//! No call has an effect outside of the child process that makes it, even if the kernel executes it: its arguments are invalid
+//! (a closed descriptor, an empty path, a null pointer, a process that does not exist), or request the current state. A
 //! descriptor that is open is that of an empty pipe. Syscalls that have an effect with any arguments are left out (`sync`, `vhangup`,
 //! `fork`, `exit_group`, `pause`, …), and those whose answer never tells: loading modules and other kernels.
 //!

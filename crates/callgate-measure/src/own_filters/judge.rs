@@ -141,7 +141,7 @@ fn denial_of_all(
     (!others.is_empty() && is_same && is_denied).then_some(errno)
 }
 
-/// Whether the kernel executes the syscall with the arguments of some call: two answers of it differ, or one is no errno.
+/// Whether the kernel executes the syscall with the arguments of some call: two of its answers differ, or one is not an errno.
 fn is_executed(calls: &[Answered<'_>], machine: &Machine) -> bool {
     let own = calls.iter().filter(|call| likeness(call, machine) == Some(Likeness::Kernel));
     let mut errnos = BTreeSet::new();

@@ -5,8 +5,8 @@
 //! Each context has its own lock, and they share none: a child of fork(2) could never take a lock that another thread held.
 //! Contexts are in a list of places, which only grows; the place of a released context is free for another one.
 //!
-//! A child has no threads but the one that forked. A context that another thread was using then may be half changed, and nobody
-//! will finish that: the child gets an error instead of waiting forever. So a lock has the number of the process that holds it,
+//! A child has no threads but the one that forked. A context that another thread was using then may be half changed, and no thread
+//! completes the change: the child gets an error instead of waiting forever. So a lock has the number of the process that holds it,
 //! which is counted by a handler of pthread_atfork(3).
 
 use std::ffi::c_void;

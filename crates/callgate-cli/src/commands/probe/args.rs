@@ -5,9 +5,9 @@ use crate::options::Format;
 /// Tell what the filters of this process do, without root, as from inside a container
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Callgate is started where the filters are, such as in the container, and makes
-calls in child processes. The calls have no effect, whoever answers them: their
-arguments are invalid, or ask for what is the case already. --list prints them,
+Run it under the filters, such as in a container. It makes syscalls in child
+processes. They have no effect, even if the kernel executes them: arguments are
+invalid, or request the current state. --list prints the calls,
 with what the kernel answers to each. Most syscalls have two calls, which the
 kernel answers differently, so that an errno of a filter shows.
 
