@@ -14,7 +14,7 @@ use callgate_bpf::random::Rng;
 
 use crate::body::Body;
 use crate::interrupt;
-use crate::stats::{self, Interval, STATE_OF_TIME, Summary};
+use crate::stats::{self, Interval, STATE_OF_TIME, States, Summary};
 use crate::subject::{Subject, Treatment};
 use crate::worker::{self, Batches, MeasureError};
 
@@ -250,7 +250,8 @@ impl Samples {
     fn weighted_overhead(&self, subject: usize, weights: &[f64]) -> Option<Interval> {
         let time = stats::median(&self.means(weights, |body| self.values(0, body)))?;
         let in_rounds = self.weighted_in_rounds(subject, weights)?;
-        Some(if subject == 0 { in_rounds } else { in_rounds.in_any_state(time) })
+        let states = self.states(0, weights);
+        Some(if subject == 0 { in_rounds } else { in_rounds.in_any_state(time, states) })
     }
 
     /// As [`Samples::weighted_overhead`], with the interval that the rounds show.
@@ -297,8 +298,9 @@ impl Samples {
         let differences: Vec<f64> =
             before.iter().zip(&after).map(|(before, after)| before - after).collect();
         let time = stats::median(&mean(base))?;
-        let overhead = Interval::of(&before, seed)?.in_any_state(time);
-        let saved = Interval::of(&differences, seed)?.in_any_state(time);
+        let states = self.states(base, weights);
+        let overhead = Interval::of(&before, seed)?.in_any_state(time, states);
+        let saved = Interval::of(&differences, seed)?.in_any_state(time, states);
         let noise = self.weighted_noise(weights)?;
         if overhead.low <= 0.0 || !overhead.is_resolved(noise) || !saved.is_resolved(noise) {
             return None;
@@ -352,7 +354,22 @@ impl Samples {
     pub fn difference(&self, subject: usize, base: usize, body: usize) -> Option<Interval> {
         let time = stats::median(&self.values(base, body))?;
         let in_rounds = self.in_rounds(subject, base, body)?;
-        Some(if subject == base { in_rounds } else { in_rounds.in_any_state(time) })
+        let mut only = vec![0.0; body];
+        only.push(1.0);
+        let states = self.states(base, &only);
+        Some(if subject == base { in_rounds } else { in_rounds.in_any_state(time, states) })
+    }
+
+    /// The states of the machine that the batches of a subject show, of those bodies that have a weight: each batch over the median of its
+    /// body.
+    pub fn states(&self, subject: usize, weights: &[f64]) -> States {
+        let weighted = weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0);
+        let relative = weighted.flat_map(|(body, _)| {
+            let times: Vec<f64> = self.batches(subject, body).iter().flatten().copied().collect();
+            let median = stats::median(&times).unwrap_or(f64::NAN);
+            times.into_iter().map(move |time| time / median)
+        });
+        States::seen(&relative.filter(|ratio| ratio.is_finite()).collect::<Vec<_>>())
     }
 
     /// The same with the interval that the rounds show.

@@ -29,12 +29,41 @@ const ROUGH_SHARE: f64 = 0.1;
 const ROUGH_NANOSECONDS: f64 = 3.0;
 
 /// What rounds do not show: a machine is in one state for seconds, and in another one an hour later, because of its clock and
-/// of what others do with the same cores and caches. A difference of times is then another one by this share of itself, and by
-/// [a share](STATE_OF_TIME) of the time from which it is a difference. `cargo lab truth` measures both: with them, most
-/// intervals of five seconds contain what is measured in an hour.
+/// of what others do with the same cores and caches. A difference of times is then another one by at least this share of itself
+/// (more if [batches differ](States)), and by [a share](STATE_OF_TIME) of the time from which it is a difference. `cargo lab truth`
+/// measures both: with them, most intervals of five seconds contain what is measured in an hour.
 pub const STATE: f64 = 0.05;
 /// The share of the time from which it is a difference, see [`STATE`].
 pub const STATE_OF_TIME: f64 = 0.025;
+
+/// The share of the batches that are faster, and that are slower, than those that count for [`States`].
+const BEYOND_STATES: f64 = 0.02;
+
+/// By which shares all times may be longer or shorter in another state of the machine.
+///
+/// If a machine has a fast and a slow state, because another one has the other half of the same core, some milliseconds of any few
+/// seconds are in the other state, even if most of an hour is in neither. In both, the costs of filters differ by the same factor as the
+/// time without a filter. So the range of the batches without a filter, and [`STATE`] beyond both ends, is what a difference may be in
+/// the other state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct States {
+    /// At least [`STATE`].
+    pub longer: f64,
+    /// At least [`STATE`].
+    pub shorter: f64,
+}
+
+impl States {
+    /// Those that these times of the same work show, which need not be in any order.
+    pub fn seen(times: &[f64]) -> States {
+        let of = |share: f64| quantile(times, share).zip(median(times)).filter(|pair| pair.1 > 0.0);
+        let ratio = |share: f64| of(share).map_or(1.0, |(time, median)| time / median);
+        States {
+            longer: ratio(1.0 - BEYOND_STATES) - 1.0 + STATE,
+            shorter: 1.0 - ratio(BEYOND_STATES) + STATE,
+        }
+    }
+}
 
 /// The number of bootstrap resamples.
 const RESAMPLES: usize = 1000;
@@ -104,8 +133,12 @@ impl Interval {
     /// The interval of a difference of times if the machine may be in another state; `time` is that from which it is a
     /// difference.
     #[must_use]
-    pub fn in_any_state(self, time: f64) -> Interval {
-        self.with_error(of_state(self.median, time))
+    pub fn in_any_state(self, time: f64, states: States) -> Interval {
+        let of = |share: f64| (share * self.median).hypot(STATE_OF_TIME * time);
+        let (more, less) = (of(states.longer), of(states.shorter));
+        let (above, below) = if self.median < 0.0 { (less, more) } else { (more, less) };
+        let Interval { median, .. } = self;
+        self.with_error_of(Interval { median, low: median - below, high: median + above })
     }
 
     /// As [`Interval::with_error_of`], for an error of this much to both sides.
@@ -177,11 +210,6 @@ impl Interval {
     pub fn excess(&self, share: f64, noise: Interval) -> f64 {
         self.width().max(noise.median.abs()) / self.tolerance(share)
     }
-}
-
-/// How much a difference of times is another one in another state of the machine.
-fn of_state(difference: f64, time: f64) -> f64 {
-    (STATE * difference).hypot(STATE_OF_TIME * time)
 }
 
 /// The interval of the median from the order of the samples, or from their deviation if they are too few.
@@ -348,6 +376,26 @@ mod tests {
         let summary = Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
         assert_eq!((summary.minimum, summary.lower, summary.median), (1.0, 2.0, 3.0));
         assert_eq!((summary.upper, summary.high), (4.0, 4.8));
+    }
+
+    #[test]
+    fn a_machine_in_two_states_has_a_wide_interval_in_both() {
+        // A tenth of the batches are in the other state.
+        let times = |most: f64, few: f64| [vec![most; 36], vec![few; 4]].concat();
+        let (fast, slow) = (States::seen(&times(200.0, 280.0)), States::seen(&times(280.0, 200.0)));
+        assert_eq!(fast, States { longer: 280.0 / 200.0 - 1.0 + STATE, shorter: STATE });
+        assert_eq!(slow, States { longer: STATE, shorter: 1.0 - 200.0 / 280.0 + STATE });
+        // A filter that costs 50 ns in the fast state and 70 in the slow one.
+        let exact = |median: f64| Interval { median, low: median, high: median };
+        let in_fast = exact(50.0).in_any_state(200.0, fast);
+        let in_slow = exact(70.0).in_any_state(280.0, slow);
+        assert!(in_fast.low > 43.0 && in_fast.low < 45.0 && in_fast.high > 70.0, "{in_fast:?}");
+        assert!(in_slow.high > 77.0 && in_slow.high < 79.0 && in_slow.low < 50.0, "{in_slow:?}");
+        // What is saved is less in the fast state.
+        let saved = exact(-50.0).in_any_state(200.0, fast);
+        assert_eq!((saved.low, saved.high), (-in_fast.high, -in_fast.low));
+        assert_eq!(States::seen(&[100.0; 3]), States { longer: STATE, shorter: STATE });
+        assert_eq!(States::seen(&[]), States { longer: STATE, shorter: STATE });
     }
 
     #[test]

@@ -8,11 +8,11 @@
 //!   times. So the figures of a table agree with each other: dividing or subtracting printed figures gives the other printed
 //!   ones, up to their rounding.
 //! - The interval of a figure is the 95 % confidence interval of the same function of the times of each round
-//!   ([`Interval::of`]), extended to the figure where it is outside, and by what another [state](STATE) of the machine would
+//!   ([`Interval::of`]), extended to the figure where it is outside, and by what another [state](States) of the machine would
 //!   change. After one round it is not known.
 
 use callgate_measure::Samples;
-use callgate_measure::stats::{self, Interval, STATE, STATE_OF_TIME};
+use callgate_measure::stats::{self, Interval, STATE_OF_TIME, States};
 
 /// The times of several subjects for one body.
 #[derive(Clone, Debug)]
@@ -22,6 +22,7 @@ pub(crate) struct Times {
     /// Per subject, the estimate.
     estimates: Vec<f64>,
     base: usize,
+    states: States,
 }
 
 /// The time of each subject.
@@ -30,7 +31,10 @@ type Of<'a> = &'a dyn Fn(usize) -> f64;
 impl Times {
     /// Nanoseconds per iteration of a body, with a subject as the baseline; `None` without a complete round.
     pub(crate) fn of(samples: &Samples, base: usize, body: usize) -> Option<Times> {
-        Times::of_rounds((0..samples.subjects()).map(|at| samples.values(at, body)).collect(), base)
+        let rounds = (0..samples.subjects()).map(|at| samples.values(at, body)).collect();
+        let mut only = vec![0.0; body];
+        only.push(1.0);
+        Some(Times { states: samples.states(base, &only), ..Times::of_rounds(rounds, base)? })
     }
 
     /// Nanoseconds per iteration of the weighted mean of the bodies with these weights.
@@ -45,7 +49,8 @@ impl Times {
             }
             means
         };
-        Times::of_rounds((0..samples.subjects()).map(mean).collect(), base)
+        let rounds = (0..samples.subjects()).map(mean).collect();
+        Some(Times { states: samples.states(base, weights), ..Times::of_rounds(rounds, base)? })
     }
 
     /// Times in any unit: per subject, one per round.
@@ -58,7 +63,8 @@ impl Times {
             Some(without + stats::median(&differences)?)
         };
         let estimates = rounds.iter().map(estimate).collect::<Option<Vec<f64>>>()?;
-        Some(Times { rounds, estimates, base })
+        let states = States::seen(own);
+        Some(Times { rounds, estimates, base, states })
     }
 
     /// A figure with its interval: a function of the times of the subjects, given by their indices. `None` if it is not a
@@ -79,22 +85,27 @@ impl Times {
         let interval = Interval::of(&values, 0)?;
         let (low, high) = (interval.low.min(value), interval.high.max(value));
         let interval = Interval { median: value, low, high };
-        Some(interval.with_error(self.in_other_states(value, &of)))
+        Some(interval.with_error_of(self.in_other_states(value, &of)))
     }
 
-    /// How much a figure is another one if the machine is in another state: if everything takes longer by a share, or one
-    /// subject by a share of the baseline.
-    fn in_other_states(&self, value: f64, of: &dyn Fn(Of<'_>) -> f64) -> f64 {
+    /// The figure if the machine is in another state: if everything takes longer or shorter by a share, or one subject by a share of the
+    /// baseline.
+    fn in_other_states(&self, value: f64, of: &dyn Fn(Of<'_>) -> f64) -> Interval {
         let time = |subject: usize| self.estimates.get(subject).copied().unwrap_or(f64::NAN);
         let base = time(self.base);
-        let of_state = of(&|subject| time(subject) * (1.0 + STATE)) - value;
+        let all_by = |factor: f64| of(&|subject| time(subject) * factor) - value;
+        let by_state = [all_by(1.0 + self.states.longer), all_by(1.0 - self.states.shorter)];
+        let by_state = by_state.into_iter().filter(|more| more.is_finite());
+        let (less, more) =
+            by_state.fold((0.0, 0.0), |(less, more), by| (by.min(less), by.max(more)));
         let of_one = |one: usize| {
             let more = STATE_OF_TIME * base;
             of(&|subject| time(subject) + if subject == one { more } else { 0.0 }) - value
         };
         let ones = (0..self.estimates.len()).filter(|one| *one != self.base).map(of_one);
-        let all = [of_state].into_iter().chain(ones).filter(|more| more.is_finite());
-        all.map(|more| more * more).sum::<f64>().sqrt()
+        let ones = ones.filter(|more| more.is_finite()).map(|more| more * more).sum::<f64>();
+        let (below, above) = (less.hypot(ones.sqrt()), more.hypot(ones.sqrt()));
+        Interval { median: value, low: value - below, high: value + above }
     }
 
     /// The time of a subject.
@@ -115,6 +126,8 @@ impl Times {
 
 #[cfg(test)]
 mod tests {
+    use callgate_measure::stats::STATE;
+
     use super::*;
 
     /// The machine is slower in some rounds; each subject adds the same to all of them.
@@ -165,10 +178,10 @@ mod tests {
     fn an_interval_contains_its_figure_and_what_the_rounds_say() {
         let times = unsteady();
         let over = times.over(1).unwrap();
-        // The same in each round, 800 is the baseline.
-        let of_state = (STATE * 100.0).hypot(STATE_OF_TIME * 800.0);
-        assert!((over.high - 100.0 - of_state).abs() < 1e-9, "{over:?}");
-        assert!((100.0 - over.low - of_state).abs() < 1e-9, "{over:?}");
+        // The same in each round, 800 is the baseline, and 900 in a third of them.
+        let of_state = |share: f64| (share * 100.0).hypot(STATE_OF_TIME * 800.0);
+        assert!((over.high - 100.0 - of_state(0.125 + STATE)).abs() < 1e-9, "{over:?}");
+        assert!((100.0 - over.low - of_state(STATE)).abs() < 1e-9, "{over:?}");
         // The time itself is not: 900 and 1,000.
         let time = times.time(1).unwrap();
         assert!(time.low <= 900.0 && time.high >= 900.0 && time.is_known());
