@@ -35,6 +35,7 @@ async function prerender() {
   const ask = (request) => JSON.parse(callgate.answer(JSON.stringify(request)));
   const about = ask({ view: "about" });
   write("about.json", JSON.stringify(about));
+  write("constants.json", JSON.stringify(ask({ view: "constants" })));
   const [{ state, lesson }] = EXAMPLES;
   const source = { text: state.text, name: state.name, machine: "x86_64", kernel: "6.18", systemd: about.systemd_version };
   const answer = ask({ view: state.view, source });
@@ -93,7 +94,7 @@ function notices(packages) {
 /** The names of the files of the page, without the service worker. */
 function filesOf(hasEditor) {
   const own = readdirSync(HERE).filter((name) => /\.(?:html|css|js|svg)$/.test(name) && name !== "sw.js");
-  const made = ["callgate.wasm", "callgate.js", "sections.css", "about.json", "notices.txt", ...(hasEditor ? ["editor.js"] : [])];
+  const made = ["callgate.wasm", "callgate.js", "sections.css", "about.json", "constants.json", "notices.txt", ...(hasEditor ? ["editor.js"] : [])];
   return [...own, ...made].sort();
 }
 
