@@ -3,6 +3,8 @@
 /** Which syscalls may execute which instructions, and which places of the text are about which syscalls, of the last answer. */
 let paths = [];
 let rules = [];
+/** The lines of instructions, of a program as text. */
+let lines = [];
 let body = null;
 
 /** The syscall that was chosen last, in this text. */
@@ -18,7 +20,7 @@ const grouped = (number) => number.toLocaleString("en");
 
 /** Takes what an answer about a text says. */
 export function connectLights(own, answer, ofText) {
-  [body, paths, rules] = [own, answer.paths ?? [], answer.rules ?? []];
+  [body, paths, rules, lines] = [own, answer.paths ?? [], answer.rules ?? [], answer.lines ?? []];
   if (text !== ofText) chosen = null;
   text = ofText;
   connectListing();
@@ -56,9 +58,11 @@ export function lightSyscall(arch, nr) {
   light(new Set([key(arch, nr)]), new Set(path.insns), `${name} on ${arch} executes up to ${grouped(path.insns.length)} of ${all} instructions, which are marked in the listing.`);
 }
 
-/** Lights the syscalls that the text names at a place: those of the last rule that begins before the caret in its line. */
+/** Lights the syscalls that the text is about at a place: of an instruction, or of the last rule that begins before the caret in its line. */
 export function lightPlace(line, column) {
-  if (body === null || rules.length === 0) return;
+  if (body === null) return;
+  if (lines.length > 0) return lines.includes(line) ? lightInstruction(lines.indexOf(line)) : light(new Set(), new Set(), "");
+  if (rules.length === 0) return;
   const before = rules.filter(([own, start]) => own === line && start <= column);
   const start = Math.max(...before.map(([, start]) => start));
   const here = before.filter(([, own]) => own === start);

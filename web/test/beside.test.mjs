@@ -129,6 +129,14 @@ test("a square lights its instructions, and the caret and an instruction their s
     await page.keyboard.press("End");
     assert.equal(await rows(), 1);
     assert.match(await page.textContent("#program .lit-note"), /^Instruction \d+ is executed by /);
+    // A program as text: the caret is at an instruction.
+    await shows(page, "ld [4]\njeq #0xc000003e, ours, bad\nours: ld [0]\njeq #1, good, bad\ngood: ret #0x7fff0000\nbad: ret #0\n");
+    await page.evaluate(() => {
+      const field = document.getElementById("text");
+      field.setSelectionRange(field.value.indexOf("good: ret"), field.value.indexOf("good: ret"));
+    });
+    assert.match(await page.textContent("#map .lit-note"), /^Instruction 4 is executed by write\./);
+    assert.deepEqual(await lit(), ["write"]);
   }));
 
 test("a constant says its value, its use and its manual page", () =>

@@ -125,6 +125,7 @@ fn of_shown(
         ("tests", tested.as_ref().map(Tested::json).into()),
         ("paths", shown.paths.unwrap_or(Json::Null)),
         ("rules", shown.rules.unwrap_or(Json::Null)),
+        ("lines", shown.lines.unwrap_or(Json::Null)),
     ]
 }
 

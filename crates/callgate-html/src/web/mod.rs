@@ -34,6 +34,7 @@
 //! | `tests` | the results of the tests: `status` (a sentence), `failed` (a number), `body` (HTML) and `lines`, each with `line`, `passes` and `text` |
 //! | `paths` | of views with a listing: which syscalls may execute which of its instructions: objects with `arch`, `nrs`, `names` and `insns` |
 //! | `rules` | of views with a map: the places of rules in the text: lists of line, column, architecture and numbers of syscalls |
+//! | `lines` | the lines of the instructions of a program as text, if each has its own |
 //! | `log` | of an error: whether the text is a log with denials and not a filter |
 //!
 //! The answer to `about` has lists of names instead, and what all syscalls are for; that to `constants` what names of constants mean.

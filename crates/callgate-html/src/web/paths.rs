@@ -162,6 +162,37 @@ pub(crate) fn rules(analysis: &Analysis<'_>) -> Json {
     }))
 }
 
+/// The lines of the instructions of a program as text, for texts with one instruction per line; `Null` for others.
+///
+/// Readers of programs do not keep positions. If there are as many lines that may be instructions as there are instructions, they
+/// are the instructions: all notations have them in the order of their execution.
+pub(crate) fn lines(text: &str, program: &LongProgram) -> Json {
+    let candidates = text.lines().enumerate().filter(|(_, line)| may_be_instruction(line));
+    let mut found: Vec<(u32, &str)> = (candidates).map(|(at, line)| (at as u32 + 1, line)).collect();
+    let rest = found.len().saturating_sub(1);
+    // `tcpdump -ddd` begins with the number of instructions.
+    if found.first().is_some_and(|(_, line)| line.trim().parse() == Ok(rest)) {
+        found.remove(0);
+    }
+    match found.len() == program.len() {
+        true => Json::array(found.into_iter().map(|(line, _)| line)),
+        false => Json::Null,
+    }
+}
+
+/// Whether a line may be an instruction in some notation.
+fn may_be_instruction(line: &str) -> bool {
+    let line = line.trim();
+    if line.starts_with([';', '.', '*']) || line.starts_with("//") || line.starts_with("/*") {
+        return false;
+    }
+    let is_comment = line.strip_prefix('#').is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+    let code = line.split(';').next().unwrap_or_default().trim();
+    // A label alone, or the start of an array.
+    let is_other = code.ends_with([':', '{']) || !code.contains(|c: char| c.is_ascii_alphanumeric());
+    !is_comment && !is_other
+}
+
 #[cfg(test)]
 mod tests {
     use callgate_core::Program;
@@ -193,6 +224,24 @@ mod tests {
         assert_eq!(of(program(), 41), [0, 1, 2, 3, 4, 5, 6, 8]);
         assert_eq!(of(program(), 40), [0, 1, 2, 3, 7, 9]);
         assert_eq!(of(program(), 100), [0, 1, 2, 3, 7, 8]);
+    }
+
+    #[test]
+    fn instructions_have_lines_if_each_has_its_own() {
+        let program: LongProgram =
+            Program::new(vec![Insn::new(Op::LdWordAbs, 0), Insn::new(Op::RetK, 0)]).unwrap().into();
+        let of = |text: &str| lines(text, &program).to_string();
+        for (text, expected) in [
+            ("; a comment\n  ld [0]\n\nend:\n  ret #0 ; done\n", "[2, 5]"),
+            ("start: ld [0]\nret #0", "[1, 2]"),
+            ("2\n32 0 0 0\n6 0 0 0\n", "[2, 3]"),
+            ("struct sock_filter f[] = {\n{ 0x20, 0, 0, 0 },\n{ 6, 0, 0, 0 },\n};\n", "[2, 3]"),
+            ("# loads\nld #1\nret #0\n", "[2, 3]"),
+            ("ld [0]; ret #0", "null"),
+            ("ld [0]\nret #0\nret #0\n", "null"),
+        ] {
+            assert_eq!(of(text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::sections::{
 };
 use crate::web::analysis::{Analysis, Figures};
 use crate::web::messages;
-use crate::web::paths::{paths, rules};
+use crate::web::paths::{lines, paths, rules};
 
 /// The result of a view.
 #[derive(Default)]
@@ -30,6 +30,8 @@ pub(crate) struct Shown {
     pub(crate) paths: Option<Json>,
     /// Where the text states rules about which syscalls.
     pub(crate) rules: Option<Json>,
+    /// The lines of the instructions of a program as text.
+    pub(crate) lines: Option<Json>,
 }
 
 impl Shown {
@@ -51,7 +53,8 @@ pub(crate) fn explanation(analysis: &Analysis<'_>) -> Shown {
         sections.push(listing(program, endian, &analysis.arches, None));
         paths(program, analysis, endian)
     });
-    Shown { paths, rules: Some(rules(analysis)), ..Shown::of(sections) }
+    let lines = analysis.given().zip(analysis.text()).map(|((program, _), text)| lines(text, program));
+    Shown { paths, rules: Some(rules(analysis)), lines, ..Shown::of(sections) }
 }
 
 /// The findings, which are among the figures of the filter, with changes where these are known; or why it cannot be checked.

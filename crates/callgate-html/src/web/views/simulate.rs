@@ -50,7 +50,7 @@ pub(crate) fn simulate(mut analysis: Analysis<'_>, call: &Call) -> Result<Shown,
             });
             let name = syscall::name(Some(arch), data.nr);
             body.element("ul", &[], |list| {
-                let lines = lines(&depending.outcome, arch, &[(data.nr, &name)]);
+                let lines = lines(&depending.outcome, arch, &[(data.nr, name.as_str())]);
                 lines.iter().for_each(|line| list.leaf("li", &[], line));
             });
             body.paragraph("An example:");
