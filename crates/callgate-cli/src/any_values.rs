@@ -31,7 +31,9 @@ where
     let mut store = Store::new(PROMPT);
     let root = diagram(&mut store)?;
     any_values::depending((&mut store, root), arch, &call.data, &call.any)
-        .map(|depending| depending.map(|own| Depending { outcome: own.outcome, example: own.example }))
+        .map(|depending| {
+            depending.map(|own| Depending { outcome: own.outcome, example: own.example })
+        })
         .map_err(|error| Failure::new(error.to_string()))
 }
 

@@ -6,7 +6,8 @@ use callgate_requests::json::Json;
 
 use crate::answers::{ask, check, field, parsed};
 
-const POLICY: &str = "ALLOW {\n  read,\n  socket(family) { family == 1 || family == 2 }\n} DEFAULT ERRNO(38)";
+const POLICY: &str =
+    "ALLOW {\n  read,\n  socket(family) { family == 1 || family == 2 }\n} DEFAULT ERRNO(38)";
 
 /// The words of a fragment.
 fn text(html: &str) -> String {
@@ -82,7 +83,10 @@ fn the_steps_of_a_program_have_its_scratch_memory() {
     assert!(body.contains("id=\"given-steps\"") && body.contains("id=\"steps\""), "{body}");
     let shown = text(body);
     let other = ask("simulate", program, r#", "call": "write""#);
-    assert!(shown.contains("Stores A in M[3]") && shown.contains("M[3] = 0x0, M[4] = 0x2"), "{shown}");
+    assert!(
+        shown.contains("Stores A in M[3]") && shown.contains("M[3] = 0x0, M[4] = 0x2"),
+        "{shown}"
+    );
     assert!(text(field(&other, "body")).contains("M[3] = 0x1, M[4] = 0x2"), "{other:?}");
 }
 
@@ -127,7 +131,8 @@ fn instructions_and_places_are_known_by_syscall() {
         .collect();
     assert_eq!(places, [["2", "3", "x86_64", "0"], ["3", "3", "x86_64", "41"]]);
     // Of a program, the given one is listed.
-    let program = ask("explanation", "ld [0]\njeq #1, yes, no\nyes: ret #0x7fff0000\nno: ret #0\n", "");
+    let program =
+        ask("explanation", "ld [0]\njeq #1, yes, no\nyes: ret #0x7fff0000\nno: ret #0\n", "");
     let body = field(&program, "body");
     assert!(body.contains("id=\"program\""), "{body}");
     let first = &program.get("paths").unwrap().items()[0];

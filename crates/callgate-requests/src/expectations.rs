@@ -127,8 +127,8 @@ fn of_line(
     };
     let column = left.chars().count() + 1 + right.chars().take_while(|c| c.is_whitespace()).count();
     let place = Position { line: 1, column: column as u32 + 1 };
-    let expected = expected(right.trim())
-        .map_err(|error| Diagnostic { position: Some(place), ..error })?;
+    let expected =
+        expected(right.trim()).map_err(|error| Diagnostic { position: Some(place), ..error })?;
     let Some(written) = Written::of_words(left) else {
         return Err(Diagnostic::error(None, "missing syscall before \"=\""));
     };
@@ -228,10 +228,8 @@ mod tests {
 
     /// The results of lines about a filter: what the filter does, marked if that is not what was expected.
     fn of(filter: &str, lines: &str) -> Vec<String> {
-        let source = SourceText::new(
-            SourceContent::Text(filter.to_owned()),
-            Reading::new(Arch::X86_64),
-        );
+        let source =
+            SourceText::new(SourceContent::Text(filter.to_owned()), Reading::new(Arch::X86_64));
         let stack = read(&source, &mut Vec::new()).unwrap();
         let mut store = Store::default();
         let root = stack.combined_diagram(&mut store, &mut Vec::new()).unwrap();
@@ -271,7 +269,8 @@ mod tests {
         let results = of(FILTER, met);
         assert_eq!(results.len(), met.lines().count());
         assert!(results.iter().all(|result| !result.contains("not met")), "{results:?}");
-        for unmet in ["mount = EACCES", "mount = trap", "read = log", "openat = kill", "mount = 38"] {
+        for unmet in ["mount = EACCES", "mount = trap", "read = log", "openat = kill", "mount = 38"]
+        {
             assert!(of(FILTER, unmet)[0].contains("not met"), "{unmet}");
         }
     }
@@ -279,12 +278,18 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_line_is_its_result() {
         for (line, message) in [
-            ("read", "1 not met: missing \"=\": a line is CALL = allow, CALL = deny or CALL = VERDICT"),
+            (
+                "read",
+                "1 not met: missing \"=\": a line is CALL = allow, CALL = deny or CALL = VERDICT",
+            ),
             ("read = perhaps", "1 not met: unknown verdict \"perhaps\""),
             ("read =", "1 not met: missing verdict after \"=\""),
             ("= allow", "1 not met: missing syscall before \"=\""),
             ("raed = allow", "1 not met: x86_64 has no syscall \"raed\""),
-            ("socket(AF_AGL) = deny", "1 not met: argument \"AF_AGL\": \"AF_AGL\" is neither a number nor a constant"),
+            (
+                "socket(AF_AGL) = deny",
+                "1 not met: argument \"AF_AGL\": \"AF_AGL\" is neither a number nor a constant",
+            ),
         ] {
             assert_eq!(of(FILTER, line), [message], "{line}");
         }

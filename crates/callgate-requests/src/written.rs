@@ -1,11 +1,10 @@
 //! Calls as text: `socket(AF_INET, SOCK_STREAM, 0)`.
 
 use callgate::Arch;
-use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::Diagnostic;
 
-use crate::syscall;
 use crate::Call;
+use crate::syscall;
 
 /// The argument that stands for any value.
 pub const ANY: &str = "_";
@@ -139,7 +138,10 @@ mod tests {
             ("socket", call(None, "socket", "", None)),
             (" socket AF_INET  1 ", call(None, "socket", "AF_INET 1", None)),
             ("x86: getpid", call(Some(Arch::X86), "getpid", "", None)),
-            ("openat(-100, 0, O_RDWR | O_CLOEXEC", call(None, "openat", "-100 0 O_RDWR|O_CLOEXEC", None)),
+            (
+                "openat(-100, 0, O_RDWR | O_CLOEXEC",
+                call(None, "openat", "-100 0 O_RDWR|O_CLOEXEC", None),
+            ),
             ("socket(AF_INET, 1)", call(None, "socket", "AF_INET 1", None)),
             ("", None),
             (" () ", None),

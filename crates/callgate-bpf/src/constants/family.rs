@@ -36,9 +36,12 @@ pub struct ConstantUse {
 pub fn uses(arch: Arch) -> impl Iterator<Item = ConstantUse> {
     FAMILIES.iter().flat_map(move |(syscalls, argument, members)| {
         let own = [members.values, members.flags].map(|patterns| constants(arch, patterns));
-        own.into_iter()
-            .flatten()
-            .map(|(name, value)| ConstantUse { name, value, syscalls, argument })
+        own.into_iter().flatten().map(|(name, value)| ConstantUse {
+            name,
+            value,
+            syscalls,
+            argument,
+        })
     })
 }
 

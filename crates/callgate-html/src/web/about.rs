@@ -135,17 +135,22 @@ fn actions() -> Vec<Named> {
     let named = known.into_iter().flat_map(|(kernel, library, verdict)| {
         let what = match kernel {
             // The profile, or its default, says which error.
-            "ERRNO" => "fails with an error that the rule gives, in container profiles EPERM".to_owned(),
+            "ERRNO" => {
+                "fails with an error that the rule gives, in container profiles EPERM".to_owned()
+            }
             _ => effect(verdict),
         };
         let purpose = format!("An action: the syscall {what}.");
-        [(format!("SECCOMP_RET_{kernel}"), "man 2 seccomp"), (format!("SCMP_ACT_{library}"), "man 3 seccomp_rule_add")]
-            .map(|(name, page)| Named {
-                name,
-                value: format!("{:#010x}", verdict.0),
-                purpose: purpose.clone(),
-                page: page.to_owned(),
-            })
+        [
+            (format!("SECCOMP_RET_{kernel}"), "man 2 seccomp"),
+            (format!("SCMP_ACT_{library}"), "man 3 seccomp_rule_add"),
+        ]
+        .map(|(name, page)| Named {
+            name,
+            value: format!("{:#010x}", verdict.0),
+            purpose: purpose.clone(),
+            page: page.to_owned(),
+        })
     });
     named.collect()
 }

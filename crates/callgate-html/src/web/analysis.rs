@@ -6,8 +6,8 @@ use callgate::lint::{Check, Level};
 use callgate::{Arch, Endian};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_codegen::Weights;
-use callgate_core::{LongProgram, Word};
 use callgate_core::diagram::{Func, Store};
+use callgate_core::{LongProgram, Word};
 use callgate_formats::languages::LanguageId;
 use callgate_requests::lint::{Choice, Report};
 use callgate_requests::source::{

@@ -168,7 +168,8 @@ pub(crate) fn rules(analysis: &Analysis<'_>) -> Json {
 /// are the instructions: all notations have them in the order of their execution.
 pub(crate) fn lines(text: &str, program: &LongProgram) -> Json {
     let candidates = text.lines().enumerate().filter(|(_, line)| may_be_instruction(line));
-    let mut found: Vec<(u32, &str)> = (candidates).map(|(at, line)| (at as u32 + 1, line)).collect();
+    let mut found: Vec<(u32, &str)> =
+        (candidates).map(|(at, line)| (at as u32 + 1, line)).collect();
     let rest = found.len().saturating_sub(1);
     // `tcpdump -ddd` begins with the number of instructions.
     if found.first().is_some_and(|(_, line)| line.trim().parse() == Ok(rest)) {
@@ -186,10 +187,12 @@ fn may_be_instruction(line: &str) -> bool {
     if line.starts_with([';', '.', '*']) || line.starts_with("//") || line.starts_with("/*") {
         return false;
     }
-    let is_comment = line.strip_prefix('#').is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+    let is_comment =
+        line.strip_prefix('#').is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
     let code = line.split(';').next().unwrap_or_default().trim();
     // A label alone, or the start of an array.
-    let is_other = code.ends_with([':', '{']) || !code.contains(|c: char| c.is_ascii_alphanumeric());
+    let is_other =
+        code.ends_with([':', '{']) || !code.contains(|c: char| c.is_ascii_alphanumeric());
     !is_comment && !is_other
 }
 

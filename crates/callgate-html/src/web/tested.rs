@@ -70,7 +70,11 @@ impl Tested {
                     list.element("li", &[], |item| {
                         item.leaf("span", &[("class", "chip killed")], kind(one));
                         item.text(" ");
-                        item.leaf("span", &[("class", "position")], &format!("tests:{}:1", one.line));
+                        item.leaf(
+                            "span",
+                            &[("class", "position")],
+                            &format!("tests:{}:1", one.line),
+                        );
                         item.text(" ");
                         item.leaf("code", &[], &one.text);
                         item.text(": ");

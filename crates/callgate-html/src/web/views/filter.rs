@@ -47,13 +47,15 @@ pub(crate) fn explanation(analysis: &Analysis<'_>) -> Shown {
     let subject = analysis.subject();
     let mut sections = vec![summary(&subject), map(&subject, None), arguments(&subject)];
     let compiled = analysis.compiled.as_ref().ok();
-    let compiled = compiled.map(|compiled| -> (&LongProgram, Endian) { (&compiled.program, analysis.endian) });
+    let compiled =
+        compiled.map(|compiled| -> (&LongProgram, Endian) { (&compiled.program, analysis.endian) });
     let program = analysis.given().or(compiled).filter(|(program, _)| program.len() <= MAX);
     let paths = program.map(|(program, endian)| {
         sections.push(listing(program, endian, &analysis.arches, None));
         paths(program, analysis, endian)
     });
-    let lines = analysis.given().zip(analysis.text()).map(|((program, _), text)| lines(text, program));
+    let lines =
+        analysis.given().zip(analysis.text()).map(|((program, _), text)| lines(text, program));
     Shown { paths, rules: Some(rules(analysis)), lines, ..Shown::of(sections) }
 }
 

@@ -88,8 +88,9 @@ pub(super) fn steps(executed: &Executed<'_>) -> Section {
     Section::new(*id, title, |body| {
         let (run, all) = (counted(steps.len(), "instruction"), program.len());
         body.paragraph(&format!("{run} of {all} executed. A row has the registers after its instruction; what changed is bold."));
-        let titles = ["Step", "Instruction", "What it does", "A", "X", "Scratch memory", "Belongs to"];
-        body.table("words steps", &titles, |table| {
+        let titles =
+            ["Step", "Instruction", "What it does", "A", "X", "Scratch memory", "Belongs to"];
+        body.table("steps", &titles, |table| {
             let mut scratch = [0u32; SCRATCH_WORDS];
             let mut held = Held::Other;
             for (number, step) in steps.iter().take(MAX_STEPS).enumerate() {
@@ -207,9 +208,7 @@ fn register(tr: &mut Markup, before: u32, after: u32) {
 
 /// The words of scratch memory that are not 0.
 fn memory(tr: &mut Markup, scratch: &[u32; SCRATCH_WORDS], insn: Insn) {
-    let is_stored = |index: usize| {
-        matches!(insn.op, Op::St | Op::Stx) && index == insn.k as usize
-    };
+    let is_stored = |index: usize| matches!(insn.op, Op::St | Op::Stx) && index == insn.k as usize;
     tr.element("td", &[], |td| {
         let used = scratch.iter().enumerate().filter(|(at, word)| **word != 0 || is_stored(*at));
         for (place, (at, word)) in used.enumerate() {
