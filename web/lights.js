@@ -58,6 +58,12 @@ export function lightSyscall(arch, nr) {
   light(new Set([key(arch, nr)]), new Set(path.insns), `${name} on ${arch} executes up to ${grouped(path.insns.length)} of ${all} instructions, which are marked in the listing.`);
 }
 
+/** Where the text first says something about a syscall: a line and a column; undefined if it does not. */
+export function firstRule(arch, nr) {
+  const rule = rules.find(([, , own, ...nrs]) => own === arch && nrs.includes(nr));
+  return rule && { line: rule[0], column: rule[1] };
+}
+
 /** Lights the syscalls that the text is about at a place: of an instruction, or of the last rule that begins before the caret in its line. */
 export function lightPlace(line, column) {
   if (body === null) return;

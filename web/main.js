@@ -155,8 +155,9 @@ async function openIfWanted({ state, question }, number) {
   await ask();
 }
 
-/** Goes to the rule about a syscall of the filter. */
-async function follow(arch, syscall) {
+/** Goes to the rule about a syscall of the filter: to a known line and column, or to the one that decides without arguments. */
+async function follow(arch, syscall, known) {
+  if (known && goTo(`${namesOf(current()).text}:${known.line}:${known.column}`)) return;
   const state = { ...current(), view: "simulate", call: syscall, "call-arch": arch };
   const answer = await core.ask(requestOf(state));
   if (!answer?.ok) return;

@@ -1,11 +1,11 @@
 // The map of syscalls for touch and keys: one stop for Tab, arrows from square to square, the name and verdict below, and the
 // rule in the text by a click or Enter.
 
-import { lightSyscall } from "./lights.js";
+import { firstRule, lightSyscall } from "./lights.js";
 
 const STEPS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
-/** Each map of a body. `follow` goes to the rule about a syscall of an ABI. */
+/** Each map of a body. `follow` goes to the rule about a syscall of an ABI, whose place may be known. */
 export function connectMaps(body, follow) {
   for (const map of body.querySelectorAll("#map > details")) connect(map, follow);
 }
@@ -40,8 +40,10 @@ function connect(map, follow) {
     square.scrollIntoView({ block: "nearest" });
   };
   const enter = (square) => {
-    lightSyscall(arch, numberOf(square));
-    follow(arch, text(square).split(" (")[0]);
+    const nr = numberOf(square);
+    lightSyscall(arch, nr);
+    // Without its arguments, a syscall with conditions has another rule: for most, the default.
+    follow(arch, text(square).split(" (")[0], square.classList.contains("conditional") ? firstRule(arch, nr) : undefined);
   };
   const grid = map.querySelector(".map");
   const squareOf = (event) => event.target.closest?.("g.sq");
