@@ -43,8 +43,9 @@ function connect(section) {
       if (own === at) row.setAttribute("aria-current", "step");
       else row.removeAttribute("aria-current");
     });
-    const cell = (column) => rows[at].cells[column].textContent.trim();
-    now.textContent = `Step ${at + 1} of ${rows.length}: ${cell(2)}. A = ${cell(3)}, X = ${cell(4)}.`;
+    const cell = (name) => rows[at].querySelector(`.${name}`)?.textContent.trim();
+    const x = cell("x") === undefined ? "" : `, X = ${cell("x")}`;
+    now.textContent = `Step ${at + 1} of ${rows.length}: ${cell("does")}. A = ${cell("a")}${x}.`;
     // A button that has the focus must not lose it.
     for (const [index, edge] of [[0, 0], [1, 0], [2, rows.length - 1], [3, rows.length - 1]]) {
       buttons[index].setAttribute("aria-disabled", String(at === edge));

@@ -4,6 +4,7 @@ use callgate::{Arch, Endian, SeccompData, Verdict};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::disasm::{Dialect, ListingOptions, disassemble};
 use callgate_bpf::syscalls::facts;
+use callgate_core::cfg::Registers;
 use callgate_core::{Insn, LongProgram, Op, Operand, SCRATCH_WORDS, Source, Step, Word};
 use callgate_formats::statements::Site;
 use callgate_formats::why::{Cause, why};
@@ -85,13 +86,18 @@ pub(super) fn steps(executed: &Executed<'_>) -> Section {
     let text = disassemble(program, Dialect::Annotated, &options);
     let lines: Vec<&str> = text.lines().skip_while(|line| line.starts_with([';', '.'])).collect();
     let (id, title) = &executed.title;
+    // Most programs use neither X nor scratch memory.
+    let writes = |word: Registers| steps.iter().any(|step| step.insn.writes().intersects(word));
+    let has_x = writes(Registers::X);
+    let has_scratch = steps.iter().any(|step| matches!(step.insn.op, Op::St | Op::Stx));
     Section::new(*id, title, |body| {
         let (run, all) = (counted(steps.len(), "instruction"), program.len());
         body.paragraph(&format!("{run} of {all} executed. A row has the registers after its instruction; what changed is bold."));
-        let titles =
-            ["Step", "Instruction", "What it does", "A", "X", "Scratch memory", "Belongs to"];
+        let mut titles = vec!["Step", "Instruction", "What it does", "Belongs to", "A"];
+        titles.extend(has_x.then_some("X"));
+        titles.extend(has_scratch.then_some("Scratch memory"));
         body.table("steps", &titles, |table| {
-            let mut scratch = [0u32; SCRATCH_WORDS];
+            let mut scratch = [None; SCRATCH_WORDS];
             let mut held = Held::Other;
             for (number, step) in steps.iter().take(MAX_STEPS).enumerate() {
                 let after = steps.get(number + 1);
@@ -99,7 +105,7 @@ pub(super) fn steps(executed: &Executed<'_>) -> Section {
                 if let (Op::St | Op::Stx, Some(word)) =
                     (step.insn.op, scratch.get_mut(step.insn.k as usize))
                 {
-                    *word = if step.insn.op == Op::St { step.a } else { step.x };
+                    *word = Some(if step.insn.op == Op::St { step.a } else { step.x });
                 }
                 table.element("tr", &[], |tr| {
                     tr.leaf("td", &[], &(number + 1).to_string());
@@ -107,10 +113,14 @@ pub(super) fn steps(executed: &Executed<'_>) -> Section {
                     tr.element("td", &[("class", "insn")], |td| insn(td, line));
                     let does = does(step, after.map(|next| next.index), verdict, endian);
                     tr.leaf("td", &[("class", "does")], &does);
-                    register(tr, step.a, after.map_or(step.a, |next| next.a));
-                    register(tr, step.x, after.map_or(step.x, |next| next.x));
-                    memory(tr, &scratch, step.insn);
                     tr.element("td", &[], |td| belongs(td, executed, step, held));
+                    register(tr, "a", step.a, after.map_or(step.a, |next| next.a));
+                    if has_x {
+                        register(tr, "x", step.x, after.map_or(step.x, |next| next.x));
+                    }
+                    if has_scratch {
+                        memory(tr, &scratch, step.insn);
+                    }
                 });
             }
         });
@@ -140,7 +150,11 @@ fn insn(td: &mut Markup, line: &str) {
 }
 
 fn number(value: u32) -> String {
-    if value < 10 { value.to_string() } else { format!("{value:#x} ({value})") }
+    match value {
+        0..10 => value.to_string(),
+        10..0x10000 => format!("{value:#x} ({value})"),
+        _ => format!("{value:#x}"),
+    }
 }
 
 /// What a step does, in words.
@@ -198,25 +212,25 @@ fn other(insn: Insn) -> String {
 }
 
 /// A register after a step; bold if the step changed it.
-fn register(tr: &mut Markup, before: u32, after: u32) {
+fn register(tr: &mut Markup, name: &str, before: u32, after: u32) {
     let text = format!("{after:#x}");
-    tr.element("td", &[], |td| match before == after {
+    tr.element("td", &[("class", name)], |td| match before == after {
         true => td.leaf("code", &[], &text),
         false => td.element("b", &[], |bold| bold.leaf("code", &[], &text)),
     });
 }
 
-/// The words of scratch memory that are not 0.
-fn memory(tr: &mut Markup, scratch: &[u32; SCRATCH_WORDS], insn: Insn) {
-    let is_stored = |index: usize| matches!(insn.op, Op::St | Op::Stx) && index == insn.k as usize;
+/// The words of scratch memory that were stored.
+fn memory(tr: &mut Markup, scratch: &[Option<u32>; SCRATCH_WORDS], insn: Insn) {
+    let is_new = |index: usize| matches!(insn.op, Op::St | Op::Stx) && index == insn.k as usize;
     tr.element("td", &[], |td| {
-        let used = scratch.iter().enumerate().filter(|(at, word)| **word != 0 || is_stored(*at));
-        for (place, (at, word)) in used.enumerate() {
+        let stored = scratch.iter().enumerate().filter_map(|(at, word)| Some((at, (*word)?)));
+        for (place, (at, word)) in stored.enumerate() {
             if place > 0 {
                 td.text(", ");
             }
             let text = format!("M[{at}] = {word:#x}");
-            match is_stored(at) {
+            match is_new(at) {
                 true => td.leaf("b", &[], &text),
                 false => td.text(&text),
             }
@@ -236,6 +250,11 @@ fn belongs(td: &mut Markup, executed: &Executed<'_>, step: &Step, held: Held) {
     if step.insn.op.is_return() {
         td.text(if rules.built_in.is_empty() { "verdict" } else { rules.built_in });
         return sites(td, &rules.verdict);
+    }
+    // What only moves X and scratch memory belongs to nothing.
+    let a = Registers::A;
+    if !step.insn.reads().intersects(a) && !step.insn.writes().intersects(a) {
+        return;
     }
     match held {
         Held::Word(Word::ARCH) => td.text("test of the architecture"),
