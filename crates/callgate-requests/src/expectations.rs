@@ -22,6 +22,7 @@ use callgate_bpf::diagnostic::{Diagnostic, Position};
 use callgate_core::diagram::{Func, Store};
 use callgate_core::errno_number;
 
+use crate::Call;
 use crate::any_values::{example, of_syscall};
 use crate::syscall;
 use crate::written::Written;
@@ -132,7 +133,7 @@ fn of_line(
     let Some(written) = Written::of_words(left) else {
         return Err(Diagnostic::error(None, "missing syscall before \"=\""));
     };
-    let call = written.call()?;
+    let call = Call::of_written(&written)?;
     let arch = call.arch_among(arches, machine);
     let (data, any) = call.with_any(arch, true)?;
     verdicts((store, root), expected, (arch, &data, &any))

@@ -1,10 +1,6 @@
 //! Calls as text: `socket(AF_INET, SOCK_STREAM, 0)`.
 
 use callgate::Arch;
-use callgate_bpf::diagnostic::Diagnostic;
-
-use crate::Call;
-use crate::syscall;
 
 /// The argument that stands for any value.
 pub const ANY: &str = "_";
@@ -62,21 +58,6 @@ impl<'t> Written<'t> {
             }
         }
         Some(Written { arch, name, args, at: None })
-    }
-
-    /// The call for a request.
-    ///
-    /// # Errors
-    /// If the instruction pointer is not a number.
-    pub fn call(&self) -> Result<Call, Diagnostic> {
-        let instruction_pointer = match self.at {
-            Some(at) => syscall::parse_value(at).map_err(|why| {
-                Diagnostic::error(None, format!("instruction pointer \"{at}\": {why}"))
-            })?,
-            None => 0,
-        };
-        let (syscall, args) = (self.name.to_owned(), self.args.clone());
-        Ok(Call { syscall, args, arch: self.arch, instruction_pointer })
     }
 }
 
@@ -148,8 +129,5 @@ mod tests {
         ] {
             assert_eq!(parts(Written::of_words(text)), expected, "{text}");
         }
-        let far = Written::of("read() at 0x10").unwrap().call().unwrap();
-        assert_eq!(far.instruction_pointer, 16);
-        assert!(Written::of("read() at x").unwrap().call().is_err());
     }
 }

@@ -194,6 +194,6 @@ fn call(fields: &Fields<'_>) -> Read<Call> {
         return one("missing key `call`");
     };
     let Some(written) = Written::of_words(text) else { return one("missing syscall") };
-    let call = written.call().map_err(|error| vec![error])?;
+    let call = Call::of_written(&written).map_err(|error| vec![error])?;
     Ok(Call { arch: call.arch.or(arch(fields)?), ..call })
 }

@@ -5,9 +5,24 @@ use callgate_bpf::diagnostic::Diagnostic;
 
 use super::model::Call;
 use crate::syscall;
-use crate::written::ANY;
+use crate::written::{ANY, Written};
 
 impl Call {
+    /// A call as text.
+    ///
+    /// # Errors
+    /// If the instruction pointer is not a number.
+    pub fn of_written(written: &Written<'_>) -> Result<Call, Diagnostic> {
+        let instruction_pointer = match written.at {
+            Some(at) => syscall::parse_value(at).map_err(|why| {
+                Diagnostic::error(None, format!("instruction pointer \"{at}\": {why}"))
+            })?,
+            None => 0,
+        };
+        let (syscall, args) = (written.name.to_owned(), written.args.clone());
+        Ok(Call { syscall, args, arch: written.arch, instruction_pointer })
+    }
+
     /// The ABI: the given one, or that of the machine if the filter supports it, or the first one of the filter.
     pub fn arch_among(&self, arches: &[Arch], machine: Arch) -> Arch {
         let own = Some(machine).filter(|machine| arches.contains(machine));
@@ -61,5 +76,17 @@ impl Call {
             }
         }
         Ok((data, any))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_as_text_has_its_instruction_pointer() {
+        let of = |text| Call::of_written(&Written::of(text).unwrap());
+        assert_eq!(of("read() at 0x10").unwrap().instruction_pointer, 16);
+        assert!(of("read() at x").is_err());
     }
 }

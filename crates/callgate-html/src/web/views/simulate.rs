@@ -5,7 +5,7 @@ use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::diagram::DiagramError;
 use callgate_core::is_constant_allow;
-use callgate_formats::statements::{Inactive, Site, Statement};
+use callgate_formats::statements::{Inactive, Statement};
 use callgate_formats::why::{Cause, Why, why};
 use callgate_requests::any_values::depending;
 use callgate_requests::source::{FilterContent, Message, Messages, SourceFilter};
@@ -16,6 +16,7 @@ use super::filter::Shown;
 use super::steps::{Executed, Rules, steps};
 use crate::describe::lines;
 use crate::web::analysis::Analysis;
+use crate::web::messages::place;
 use crate::{Markup, Section, chip, counted, grouped};
 
 /// Simulates a syscall.
@@ -200,11 +201,4 @@ fn places(item: &mut Markup, name: &str, rules: &[&Statement]) {
         item.text(&format!(" and {} more", grouped(more)));
     }
     item.text(".");
-}
-
-pub(super) fn place(item: &mut Markup, name: &str, site: &Site) {
-    let file = site.file.as_deref().unwrap_or(name);
-    item.text(" ");
-    let text = format!("{file}:{}:{}", site.position.line, site.position.column);
-    item.span("position", &text);
 }

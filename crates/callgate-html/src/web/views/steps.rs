@@ -10,7 +10,7 @@ use callgate_formats::statements::Site;
 use callgate_formats::why::{Cause, why};
 use callgate_requests::source::{FilterContent, SourceFilter};
 
-use super::simulate::place;
+use crate::web::messages::place;
 use crate::{Markup, Section, counted};
 
 /// The maximum number of instructions that are shown.
