@@ -1,8 +1,8 @@
 // Completes the directory of the page: `node web/build.mjs DIRECTORY [--quick] [--without-editor]`.
 //
 // `cargo xtask web` has written the files of the page and the module there. This adds what needs the module or npm: the lists
-// of names and the answer to the first example, which the module itself writes, the editor, the service worker, and each file
-// compressed, for servers that can send it so.
+// of names and the answer to the first example, which the module itself writes, the editor, the scripts in one file each, which a
+// slow network brings sooner, the service worker, and each file compressed, for servers that can send it so.
 
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -35,6 +35,7 @@ async function prerender() {
   const ask = (request) => JSON.parse(callgate.answer(JSON.stringify(request)));
   const about = ask({ view: "about" });
   write("about.json", JSON.stringify(about));
+  write("constants.json", JSON.stringify(ask({ view: "constants" })));
   const [{ state, lesson }] = EXAMPLES;
   const source = { text: state.text, name: state.name, machine: "x86_64", kernel: "6.18", systemd: about.systemd_version };
   const answer = ask({ view: state.view, source });
@@ -47,8 +48,8 @@ async function prerender() {
   put('<p id="lesson" class="lesson"></p>', `<p id="lesson" class="lesson">${escaped(lesson)}</p>`);
   page = page.replace(/(<textarea id="text"[^>]*>)(<\/textarea>)/, (_, start, end) => `${start}\n${escaped(state.text)}${end}`);
   if (!page.includes(escaped(state.text))) throw new Error("index.html has no field for the first example");
-  const modules = imported("main.js").map((name) => `<link rel="modulepreload" href="${name}">`);
-  put("<!-- modules -->", modules.join("\n"));
+  const modules = bundled ? [] : imported("main.js").map((name) => `<link rel="modulepreload" href="${name}">`);
+  put("<!-- modules -->\n", modules.map((line) => `${line}\n`).join(""));
   write("index.html", page);
 }
 
@@ -60,6 +61,21 @@ function imported(name, found = []) {
     imported(other, found);
   }
   return found;
+}
+
+/** Puts the modules of the page into one file, and those of its worker into another. */
+async function bundleScripts() {
+  const { build } = await import("esbuild");
+  const parts = new Set([...imported("main.js"), ...imported("worker.js")]);
+  for (const name of ["main.js", "worker.js"]) {
+    const path = join(directory, name);
+    const { outputFiles } = await build({
+      entryPoints: [path], bundle: true, external: ["./editor.js"], write: false, minifyWhitespace: true, format: "esm", target: "es2022",
+      legalComments: "none", logLevel: "warning",
+    });
+    write(name, outputFiles[0].contents);
+  }
+  for (const name of parts) rmSync(join(directory, name));
 }
 
 /** Bundles the editor; returns the packages in it. */
@@ -90,11 +106,9 @@ function notices(packages) {
   return [`${own}${rest}\n`, ...parts].join(`\n${"-".repeat(80)}\n\n`);
 }
 
-/** The names of the files of the page, without the service worker. */
-function filesOf(hasEditor) {
-  const own = readdirSync(HERE).filter((name) => /\.(?:html|css|js|svg)$/.test(name) && name !== "sw.js");
-  const made = ["callgate.wasm", "callgate.js", "sections.css", "about.json", "notices.txt", ...(hasEditor ? ["editor.js"] : [])];
-  return [...own, ...made].sort();
+/** The names of the files of the page, without the service worker and compressed copies. */
+function filesOf() {
+  return readdirSync(directory).filter((name) => /\.(?:html|css|js|svg|wasm|json|txt)$/.test(name) && name !== "sw.js").sort();
 }
 
 /** The service worker, which keeps the files of this version for use without a network. */
@@ -121,14 +135,16 @@ function compress(names) {
   return sizes;
 }
 
+const hasEditor = !options.includes("--without-editor");
+const bundled = hasEditor;
 await prerender();
 let packages = [];
-const hasEditor = !options.includes("--without-editor");
 if (!hasEditor) rmSync(join(directory, "editor.js"), { force: true });
 else if (existsSync(join(HERE, "node_modules/esbuild"))) packages = await bundle();
 else throw new Error("the editor needs packages of npm: run `npm ci` in web/, or build with --without-editor, which leaves plain fields");
+if (bundled) await bundleScripts();
 write("notices.txt", notices(packages));
-const names = filesOf(hasEditor);
+const names = filesOf();
 serviceWorker(names);
 const [raw, gzip, brotli] = compress([...names, "sw.js"]);
 console.log(`${directory}: ${names.length + 1} files, ${raw} bytes, ${gzip} with gzip, ${brotli} with Brotli`);

@@ -2,11 +2,14 @@
 
 import { activeTab, selectTab } from "./tabs.js";
 
-const TEXTS = ["text", "before", "log", "format", "machine", "arches", "kernel", "systemd", "caps", "set", "to", "call", "call-arch"];
-const OPTIONS = ["format", "machine", "arches", "kernel", "systemd", "caps", "set"];
+const OPTIONS = ["format", "machine", "arches", "kernel", "systemd", "caps", "runtime", "libseccomp", "enosys", "minijail", "set"];
 
-/** The controls that are filters and logs. */
-export const FIELDS = ["text", "before", "log"];
+/** The controls that are filters, logs and tests. */
+export const FIELDS = ["text", "before", "log", "tests"];
+const TEXTS = [...FIELDS, ...OPTIONS, "to", "call", "call-arch"];
+
+/** On smaller screens, the answer has the place. */
+const WIDE = "(min-width: 901px)";
 
 /** The machine that is not worth a look at the options. */
 export const MACHINE = "x86_64";
@@ -37,5 +40,6 @@ export function restore(state) {
   get("before").dataset.name = typeof state.beforeName === "string" ? state.beforeName : "";
   get("closest").checked = state.closest === true;
   if (OPTIONS.some((id) => get(id).value !== (id === "machine" ? MACHINE : ""))) get("options").open = true;
+  if (get("tests").value.trim() !== "" && matchMedia(WIDE).matches) get("tests-field").open = true;
   selectTab(state.view);
 }

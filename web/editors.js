@@ -5,6 +5,7 @@ import { guard } from "./files.js";
 import { ELSEWHERE, FIELD, excess } from "./limits.js";
 import { notify } from "./notice.js";
 import { markAgain } from "./places.js";
+import { markTests } from "./tests.js";
 
 const get = (id) => document.getElementById(id);
 
@@ -20,6 +21,13 @@ export async function openEditors(syscalls) {
   editor.setSyscalls(syscalls);
   for (const id of FIELDS) replace(id, editor.FilterField);
   markAgain();
+  markTests();
+  try {
+    const response = await fetch("constants.json");
+    if (response.ok) editor.setConstants((await response.json()).constants);
+  } catch {
+    // Without a network, constants are not explained.
+  }
 }
 
 /** Puts an editor in the place of a plain field, with its text, its caret and the focus. */
@@ -37,6 +45,7 @@ function replace(id, FilterField) {
     label: label.textContent,
     hint: plain.placeholder,
     text: plain.value,
+    language: id === "tests" ? "tests" : null,
     refusal: (text) => excess(text, FIELD),
     refused: (why) => notify(`${why} ${ELSEWHERE}`),
   });

@@ -4,8 +4,13 @@
 export const EXAMPLES = [
   {
     title: "Container profile",
-    lesson: "A profile for a web server with two mistakes: it lets a process trace others and change mounts. The first sentences and the list of dangerous syscalls say so.",
-    state: { view: "explanation", name: "web.json", text: `{
+    lesson: "A profile for a web server with two mistakes: it lets a process trace others and change mounts. The first sentences and the list of dangerous syscalls say so, and a test fails.",
+    state: { view: "explanation", name: "web.json", tests: `# What must stay true, whoever edits the profile.
+openat = allow
+socket(AF_INET) = allow
+socket(AF_ALG) = deny
+ptrace = EPERM
+`, text: `{
   "defaultAction": "SCMP_ACT_ERRNO",
   "defaultErrnoRet": 1,
   "architectures": ["SCMP_ARCH_X86_64"],
@@ -50,7 +55,7 @@ SystemCallFilter=~@privileged @resources
   {
     title: "Policy with a mistake",
     lesson: "The policy keeps out ioctl(TIOCSTI), which types for others, but compares 64 bits where the kernel reads 32: with a higher bit set, the call passes. Check shows such a call and the place. Another finding has a change to apply.",
-    state: { view: "findings", name: "terminal.policy", text: `# A program in a terminal.
+    state: { view: "findings", name: "terminal.policy", tests: "ioctl(_, TIOCSTI) = deny\nioctl(_, TCGETS) = allow\n", text: `# A program in a terminal.
 read: 1
 write: 1
 close: 1

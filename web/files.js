@@ -45,7 +45,7 @@ async function textOf(file) {
 }
 
 /** How many files each field was given: only the newest counts, even if an older one is read later. */
-const given = { text: 0, before: 0, log: 0 };
+const given = { text: 0, before: 0, log: 0, tests: 0 };
 
 async function read(field, file, place) {
   const number = ++given[field];
@@ -85,7 +85,7 @@ export function connectFiles(place) {
     if (files.length === 0) return;
     event.preventDefault();
     event.stopPropagation();
-    read(["before", "log"].includes(event.target.id) ? event.target.id : "text", files[0], place);
+    read(["before", "log", "tests"].includes(event.target.id) ? event.target.id : "text", files[0], place);
   }, { capture: true });
   for (const field of document.querySelectorAll("textarea, input[type=text]")) {
     field.addEventListener("paste", paste);

@@ -40,6 +40,7 @@ async function ask() {
   // Before, the choices are empty.
   if (!isStarted) return;
   const number = ++asked;
+  forgetTests();
   const state = current();
   keep(draft);
   const request = requestOf(state);
@@ -64,11 +65,17 @@ async function ask() {
   document.documentElement.dataset.answered = "";
 }
 
+/** The tests of an example are not about a filter that replaces it. */
+function forgetTests() {
+  const own = EXAMPLES.find(({ state }) => state.tests !== undefined && state.tests === get("tests").value);
+  if (own !== undefined && get("text").dataset.name !== own.state.name) get("tests").value = "";
+}
+
 /** What is kept for the next visit: nothing if there is no text, or the first example as it is. */
 function draft() {
   const state = current();
   const [{ state: first }] = EXAMPLES;
-  const isFirst = state.text === first.text && state.view === first.view && state.before === "" && state.log === "";
+  const isFirst = state.text === first.text && state.tests === first.tests && state.view === first.view && state.before === "" && state.log === "";
   return isFirst || FIELDS.every((id) => state[id].trim() === "") ? null : state;
 }
 
@@ -148,8 +155,9 @@ async function openIfWanted({ state, question }, number) {
   await ask();
 }
 
-/** Goes to the rule about a syscall of the filter. */
-async function follow(arch, syscall) {
+/** Goes to the rule about a syscall of the filter: to a known line and column, or to the one that decides without arguments. */
+async function follow(arch, syscall, known) {
+  if (known && goTo(`${namesOf(current()).text}:${known.line}:${known.column}`)) return;
   const state = { ...current(), view: "simulate", call: syscall, "call-arch": arch };
   const answer = await core.ask(requestOf(state));
   if (!answer?.ok) return;

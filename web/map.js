@@ -1,9 +1,11 @@
 // The map of syscalls for touch and keys: one stop for Tab, arrows from square to square, the name and verdict below, and the
 // rule in the text by a click or Enter.
 
+import { firstRule, lightSyscall } from "./lights.js";
+
 const STEPS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
-/** Each map of a body. `follow` goes to the rule about a syscall of an ABI. */
+/** Each map of a body. `follow` goes to the rule about a syscall of an ABI, whose place may be known. */
 export function connectMaps(body, follow) {
   for (const map of body.querySelectorAll("#map > details")) connect(map, follow);
 }
@@ -14,12 +16,13 @@ function connect(map, follow) {
   const arch = map.querySelector("summary").textContent.split(":")[0];
   const caption = document.createElement("p");
   caption.className = "map-caption";
-  caption.textContent = "Point at a square, tap it, or use Tab and the arrow keys for its name. A click, a second tap or Enter shows the rule.";
+  caption.textContent = "Point at a square, tap it, or use Tab and the arrow keys for its name. A click, a second tap or Enter shows its rule and its instructions.";
   map.querySelector(".map").before(caption);
   for (const picture of map.querySelectorAll(".map svg")) picture.setAttribute("role", "group");
   for (const square of squares) {
     square.setAttribute("role", "button");
     square.setAttribute("aria-label", text(square));
+    square.dataset.key = `${arch} ${numberOf(square)}`;
     square.tabIndex = -1;
   }
   squares[0].tabIndex = 0;
@@ -36,7 +39,12 @@ function connect(map, follow) {
     square.focus({ preventScroll: true });
     square.scrollIntoView({ block: "nearest" });
   };
-  const enter = (square) => follow(arch, text(square).split(" (")[0]);
+  const enter = (square) => {
+    const nr = numberOf(square);
+    lightSyscall(arch, nr);
+    // Without its arguments, a syscall with conditions has another rule: for most, the default.
+    follow(arch, text(square).split(" (")[0], square.classList.contains("conditional") ? firstRule(arch, nr) : undefined);
+  };
   const grid = map.querySelector(".map");
   const squareOf = (event) => event.target.closest?.("g.sq");
   grid.addEventListener("pointerover", (event) => event.pointerType === "mouse" && squareOf(event) && show(squareOf(event)));
@@ -67,6 +75,9 @@ function connect(map, follow) {
 }
 
 const text = (square) => square.querySelector("title").textContent;
+
+/** The number of the syscall of a square. */
+export const numberOf = (square) => Number(/ \((\d+)\): /.exec(text(square))?.[1]);
 
 /** The square beside another one: left and right in the order of the map, up and down the nearest in that direction. */
 function next(squares, from, [x, y]) {

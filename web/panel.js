@@ -1,9 +1,12 @@
 // Shows answers.
 
 import { hiddenIn, visible } from "./hidden.js";
+import { connectLights } from "./lights.js";
 import { connectMaps } from "./map.js";
 import { connectOutput, clearOutput } from "./output.js";
 import { linkPlaces, markPlaces } from "./places.js";
+import { connectSteps } from "./steps.js";
+import { showTests } from "./tests.js";
 import { setHtml } from "./trusted.js";
 
 const get = (id) => document.getElementById(id);
@@ -12,7 +15,7 @@ const get = (id) => document.getElementById(id);
 const MISSING = {
   before: "Paste the filter to compare with into the second field.",
   log: "Paste a line of a log, a log, or the output of strace into the second field.",
-  call: "Enter a syscall, such as openat(AT_FDCWD, 0, O_RDWR). Arguments are numbers or constants; missing ones are 0.",
+  call: "Enter a syscall, such as openat(AT_FDCWD, 0, O_RDWR). Arguments are numbers or constants, or _ for any value; missing ones are 0.",
 };
 
 function note(text) {
@@ -35,6 +38,7 @@ export function show(answer, { view, names, texts }) {
   setHtml(get("messages"), answer.messages);
   get("status").textContent = visible(answer.status);
   warnAboutHidden(names, texts);
+  showTests(answer.tests ?? null);
   linkPlaces(get("messages"), names);
   markPlaces(answer.marks ?? [], names);
   if (!answer.ok) return keepOld(view);
@@ -52,7 +56,9 @@ export function show(answer, { view, names, texts }) {
   for (const tree of get("body").querySelectorAll("[data-width]")) tree.style.setProperty("--width", tree.dataset.width);
   linkPlaces(get("body"), names);
   reachScrolled();
+  connectSteps(get("body"));
   connectMaps(get("body"), actions.follow);
+  connectLights(get("body"), answer, texts.text);
   for (const button of get("body").querySelectorAll("[data-change]")) {
     const text = answer.changes[Number(button.dataset.change)];
     button.addEventListener("click", () => actions.apply(text));
@@ -86,6 +92,7 @@ export function showFailure(text, { view, names, texts } = {}) {
   get("status").textContent = visible(text);
   if (texts) {
     warnAboutHidden(names, texts);
+    showTests(null);
     linkPlaces(get("messages"), names);
     markPlaces([], names);
   }
@@ -142,6 +149,7 @@ export function showNothing(why = "Paste, drop or open a filter, or choose an ex
   for (const id of ["head", "messages", "body"]) get(id).replaceChildren();
   for (const id of ["head", "body"]) get(id).classList.remove("stale");
   clearOutput();
+  showTests(null);
   get("status").textContent = "";
   note(why);
   markPlaces([], {});

@@ -19,7 +19,7 @@ const PIECE = 64;
 const LARGE = { characters: 1 << 15, lines: 2000 };
 
 /** The keys of a state with a filter or a log, and what each is. */
-const WHAT = { text: "The filter in the link", before: "The filter to compare with in the link", log: "The log in the link" };
+const WHAT = { text: "The filter in the link", before: "The filter to compare with in the link", log: "The log in the link", tests: "The tests in the link" };
 const FILTERS = Object.keys(WHAT);
 
 const grouped = (number) => number.toLocaleString("en");

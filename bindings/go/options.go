@@ -36,6 +36,19 @@ func WithCapabilities(caps string) Option { return set(func(s *settings) { s.sou
 // depends on the format.
 func WithENOSYSAbove(how string) Option { return set(func(s *settings) { s.source.Enosys = how }) }
 
+// WithLibseccomp sets the version of libseccomp that reads the names of syscalls, such as 2.5.3: rules for names that it does not
+// know have no effect. The default knows all.
+func WithLibseccomp(version string) Option {
+	return set(func(s *settings) { s.source.Libseccomp = version })
+}
+
+// WithRunc reads a profile as a version of runc does, such as 1.1.12: its rule for new syscalls, and the libseccomp of its official
+// binaries.
+func WithRunc(version string) Option { return set(func(s *settings) { s.source.Runc = version }) }
+
+// WithCrun reads a profile as crun does, without a rule for new syscalls.
+func WithCrun() Option { return set(func(s *settings) { s.source.Crun = true }) }
+
 // WithSystemd sets the version of systemd for units, such as 257.
 func WithSystemd(version string) Option { return set(func(s *settings) { s.source.Systemd = version }) }
 

@@ -124,6 +124,9 @@ type sourceJSON struct {
 	Kernel     string                `json:"kernel,omitempty"`
 	Caps       *string               `json:"caps,omitempty"`
 	Enosys     string                `json:"enosys_above,omitempty"`
+	Libseccomp string                `json:"libseccomp,omitempty"`
+	Runc       string                `json:"runc,omitempty"`
+	Crun       bool                  `json:"crun,omitempty"`
 	Systemd    string                `json:"systemd,omitempty"`
 	Minijail   string                `json:"minijail_semantics,omitempty"`
 	Strict     bool                  `json:"strict,omitempty"`

@@ -13,6 +13,12 @@ export type Source = Content & {
   kernel?: string;
   caps?: string;
   enosys_above?: "on" | "runc-1.1" | "off";
+  /** The version of libseccomp that reads the names of syscalls, such as "2.5.3": rules for others have no effect. */
+  libseccomp?: string;
+  /** The version of runc that reads a profile, such as "1.1.12": its rule for new syscalls, and its libseccomp. */
+  runc?: string;
+  /** Whether a profile is read as crun does, without a rule for new syscalls. */
+  crun?: boolean;
   systemd?: string;
   /** The compiler of minijail that decides what a policy means. */
   minijail_semantics?: "c" | "python";

@@ -10,7 +10,8 @@ import { bracketMatching } from "@codemirror/language";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { autocompletion, completionKeymap } from "@codemirror/autocomplete";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { highlighting, languageOf } from "./languages.js";
+import { highlighting, languageNamed, languageOf } from "./languages.js";
+import { results, showResults } from "./results.js";
 import { complete, hover } from "./syscalls.js";
 import { theme } from "./theme.js";
 
@@ -27,10 +28,14 @@ export class FilterField extends HTMLElement {
   #view = null;
   #language = new Compartment();
   #own = null;
+  #isFixed = false;
   #text = null;
 
-  /** `refusal` says why a text is not taken, or returns null; `refused` tells it. */
-  open({ label, hint, text, refusal, refused }) {
+  /**
+   * `refusal` says why a text is not taken, or returns null; `refused` tells it. `language` is the name of the language, or null if the
+   * text decides.
+   */
+  open({ label, hint, text, language, refusal, refused }) {
     const root = this.attachShadow({ mode: "open" });
     const limits = EditorState.transactionFilter.of((transaction) => {
       if (!transaction.docChanged || transaction.annotation(placed)) return transaction;
@@ -52,14 +57,15 @@ export class FilterField extends HTMLElement {
       }
       if (update.selectionSet || update.docChanged) this.dispatchEvent(new Event("caret", { bubbles: true }));
     });
-    this.#own = languageOf(text);
+    this.#isFixed = language !== null;
+    this.#own = this.#isFixed ? languageNamed(language) : languageOf(text);
     // Escape leads back to the answer, if the text was reached from there.
     const leave = { key: "Escape", run: () => !this.dispatchEvent(new Event("leave", { bubbles: true, cancelable: true })) };
     const state = EditorState.create({
       doc: text,
       extensions: [
         lineNumbers(), highlightSpecialChars(), history(), drawSelection(), bracketMatching(), highlightActiveLine(),
-        highlightSelectionMatches(), highlighting, hover, theme, lintGutter(), limits, changed, replacing,
+        highlightSelectionMatches(), highlighting, hover, theme, this.#isFixed ? results : lintGutter(), limits, changed, replacing,
         autocompletion({ override: [complete], icons: false }),
         this.#language.of(this.#own ?? []),
         placeholder(hint),
@@ -72,6 +78,7 @@ export class FilterField extends HTMLElement {
   }
 
   #recognize() {
+    if (this.#isFixed) return;
     const now = languageOf(this.#view.state.sliceDoc(0, 4000));
     if (now === this.#own) return;
     this.#own = now;
@@ -126,6 +133,18 @@ export class FilterField extends HTMLElement {
   get line() {
     const { doc, selection } = this.#view.state;
     return doc.lineAt(selection.main.head).number;
+  }
+
+  /** The column of the caret, from 1, in characters. */
+  get column() {
+    const { doc, selection } = this.#view.state;
+    const { from, text } = doc.lineAt(selection.main.head);
+    return [...text.slice(0, selection.main.head - from)].length + 1;
+  }
+
+  /** Shows the results of tests beside their lines: `{ line, passes, text }`. */
+  results(lines) {
+    this.#view.dispatch({ effects: showResults(this.#view.state.doc, lines) });
   }
 
   /** Underlines places: `{ line, column, severity, text }`, both from 1, in characters. */

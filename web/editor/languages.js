@@ -99,6 +99,14 @@ const LANGUAGES = {
     [WORD, (word) => styleOf(word)],
     [NUMBER, "number"],
   ], "#"),
+  tests: language("tests", [
+    [/^#.*/, "comment"],
+    [NUMBER, "number"],
+    [/^_\b/, "atom"],
+    [WORD, styleOf],
+    [/^=/, "operator"],
+    [/^[(),|;]/, "punctuation"],
+  ], "#"),
   rules: language("rules", [
     [/^#.*/, "comment"],
     [/^@\w+/, "meta"],
@@ -111,6 +119,9 @@ const LANGUAGES = {
 
 /** How much of a text its language is guessed from. */
 const HEAD = 4000;
+
+/** The language with a name. */
+export const languageNamed = (name) => LANGUAGES[name];
 
 /** The language that a text looks like; null for none of them. */
 export function languageOf(text) {

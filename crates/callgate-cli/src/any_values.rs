@@ -1,10 +1,9 @@
 //! A syscall of which some arguments may have any value: what filters do with it for all of them.
 
-use callgate::Verdict;
-use callgate::explain::{self, Outcome};
-use callgate_codegen::query;
-use callgate_core::diagram::{DiagramError, Func, Store};
-use callgate_core::{SeccompData, Word};
+use callgate::explain::Outcome;
+use callgate_core::SeccompData;
+use callgate_core::diagram::{Func, Store};
+use callgate_requests::any_values;
 
 use crate::called::Called;
 use crate::options::PROMPT;
@@ -31,28 +30,11 @@ where
     let Some(arch) = call.arch.filter(|_| !call.any.is_empty()) else { return Ok(None) };
     let mut store = Store::new(PROMPT);
     let root = diagram(&mut store)?;
-    let mut find = || {
-        let mut func = store.follow(root, Word::ARCH, call.data.arch);
-        func = store.follow(func, Word::NR, call.data.nr);
-        for word in (0..).map_while(Word::from_index) {
-            let is_any = word.argument().is_some_and(|(index, _)| call.any.contains(&index));
-            if !is_any && !matches!(word, Word::ARCH | Word::NR) {
-                func = store.restrict(func, word, call.data.word(word))?;
-            }
-        }
-        let mut verdicts = store.verdicts(func);
-        if verdicts.len() < 2 {
-            return Ok(None);
-        }
-        verdicts.sort_by_key(|verdict| Verdict::permits(*verdict));
-        let own = match verdicts.first() {
-            Some(verdict) => query::has_verdict(&mut store, func, *verdict)?,
-            None => return Ok(None),
-        };
-        let example = query::example(&store, own, call.data).unwrap_or(call.data);
-        Ok(Some(Depending { outcome: explain::outcome(&store, func, arch), example }))
-    };
-    find().map_err(|error: DiagramError| Failure::new(error.to_string()))
+    any_values::depending((&mut store, root), arch, &call.data, &call.any)
+        .map(|depending| {
+            depending.map(|own| Depending { outcome: own.outcome, example: own.example })
+        })
+        .map_err(|error| Failure::new(error.to_string()))
 }
 
 impl Depending {

@@ -8,9 +8,7 @@ use callgate_bpf::syscalls::{instead, name_in_constant};
 use crate::options::{SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
 use callgate_requests::syscall;
-
-/// The argument that stands for any value.
-const ANY: &str = "_";
+use callgate_requests::written::{ANY, Written};
 
 /// A syscall with its arguments.
 #[derive(Clone, Debug)]
@@ -100,45 +98,6 @@ fn nr_instead(arch: Arch, name: &str, args: &[String]) -> Result<u32> {
     }
 }
 
-/// A call as C and Callgate write it: `socket(AF_INET, SOCK_STREAM, 0)`, `x86_64 syscall 9999(1) at 0x10`.
-struct Written<'t> {
-    arch: Option<Arch>,
-    name: &'t str,
-    args: Vec<String>,
-    /// The instruction pointer.
-    at: Option<&'t str>,
-}
-
-impl<'t> Written<'t> {
-    fn of(text: &'t str) -> Option<Written<'t>> {
-        let text = text.trim().trim_end_matches(';');
-        let (arch, text) = match text.split_once(' ') {
-            Some((first, rest)) => match Arch::from_name(first.trim_end_matches(':')) {
-                Some(arch) => (Some(arch), rest.trim_start()),
-                None => (None, text),
-            },
-            None => (None, text),
-        };
-        let (call, at) = match text.rsplit_once(") at ") {
-            Some((call, at)) => (call, Some(at.trim())),
-            None => (text.strip_suffix(')')?, None),
-        };
-        let (name, inside) = call.split_once('(')?;
-        let name = name.trim();
-        let name = name.strip_prefix("syscall ").unwrap_or(name);
-        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        // A line of strace has memory and a result.
-        let is_traced = inside.contains(['"', '{', '[', '=', '(', ')']);
-        if name.is_empty() || !name.bytes().all(is_name) || is_traced {
-            return None;
-        }
-        let inside = inside.trim();
-        let args = inside.split(',').map(|arg| arg.trim().to_owned());
-        let args = if inside.is_empty() { Vec::new() } else { args.collect() };
-        Some(Written { arch, name, args, at })
-    }
-}
-
 /// Whether words are a call as C and Callgate write it.
 pub(crate) fn is_call(words: &str) -> bool {
     Written::of(words).is_some()
@@ -159,42 +118,5 @@ pub(crate) fn default_arch(arches: &[Arch]) -> Result<Arch> {
     match Arch::native().filter(|native| arches.contains(native)).or(arches.first().copied()) {
         Some(arch) => Ok(arch),
         None => native_arch(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_are_read_as_they_are_printed() {
-        let of = |text| {
-            let Written { arch, name, args, at } = Written::of(text)?;
-            Some((arch, name.to_owned(), args.join(" "), at.map(str::to_owned)))
-        };
-        let call = |arch, name: &str, args: &str, at: Option<&str>| {
-            Some((arch, name.to_owned(), args.to_owned(), at.map(str::to_owned)))
-        };
-        let x86 = Some(Arch::X86_64);
-        for (text, expected) in [
-            (
-                "socket(AF_INET, SOCK_STREAM, 0)",
-                call(None, "socket", "AF_INET SOCK_STREAM 0", None),
-            ),
-            (
-                "socket(AF_INET,SOCK_STREAM|SOCK_CLOEXEC,0);",
-                call(None, "socket", "AF_INET SOCK_STREAM|SOCK_CLOEXEC 0", None),
-            ),
-            ("getpid()", call(None, "getpid", "", None)),
-            ("x86_64 socket(AF_ALG)", call(x86, "socket", "AF_ALG", None)),
-            ("x86_64 syscall 9999() at 0x10", call(x86, "9999", "", Some("0x10"))),
-            ("sendto(_, _, _, _, 0)", call(None, "sendto", "_ _ _ _ 0", None)),
-            ("open(\"a\") = -1 EPERM", None),
-            ("error: socket(1)", None),
-            ("socket", None),
-            ("(1)", None),
-        ] {
-            assert_eq!(of(text), expected, "{text}");
-        }
     }
 }

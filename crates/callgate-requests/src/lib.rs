@@ -46,7 +46,7 @@
 //! | `kernel` | the kernel version for conditions of a profile; required for profiles and units |
 //! | `set` | an object from the names of variables to their values: numbers, or strings such as `0x10` and `-1` |
 //! | `define`, `undefine` | lists of macros of C, `"NAME=VALUE"`, `"NAME"`, that a program as text is read with |
-//! | `caps`, `enosys_above`, `systemd`, `minijail_semantics`, `strict`, `endian` | as the options of the command |
+//! | `caps`, `enosys_above`, `libseccomp`, `runc`, `crun`, `systemd`, `minijail_semantics`, `strict`, `endian` | as the options of the command |
 //!
 //! An expression combines sources, as `A + B - C ^ D` in the command: `app + ptrace - preset:no-io-uring`. Its names are those of
 //! `sources`, of presets and of syscalls. Its sources are read with their own keys.
@@ -85,8 +85,10 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod answer;
+pub mod any_values;
 mod arch;
 pub mod differences;
+pub mod expectations;
 pub mod explanation;
 pub mod fallback;
 pub mod ignored;
@@ -102,6 +104,7 @@ mod request;
 mod settings;
 pub mod syscall;
 pub mod template;
+pub mod written;
 
 pub use answer::{MAX_REQUEST, answer, not_utf8};
 pub use arch::arch_named;

@@ -5,6 +5,7 @@ use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::text::Definition;
 use callgate_formats::languages::Reading;
+use callgate_formats::libseccomp_versions::RuncVersion;
 use callgate_formats::minijail::Semantics;
 use callgate_formats::oci::EnosysAbove;
 
@@ -23,6 +24,9 @@ const OF_SOURCE: &[&str] = &[
     "kernel",
     "caps",
     "enosys_above",
+    "libseccomp",
+    "runc",
+    "crun",
     "systemd",
     "minijail_semantics",
     "strict",
@@ -74,8 +78,8 @@ pub(crate) fn format(name: &str) -> Result<SourceFormat> {
     named("`format`", name, &known)
 }
 
-/// Changes a setting. The keys are those of a source in a request; `arches` is a list with commas, `strict` is `true` or
-/// `false`, and `machine` is an architecture. Each `define` and `undefine` adds a macro.
+/// Changes a setting. The keys are those of a source in a request; `arches` is a list with commas, `strict` and `crun` are
+/// `true` or `false`, and `machine` is an architecture. Each `define` and `undefine` adds a macro.
 ///
 /// # Errors
 /// For an unknown key or value.
@@ -101,6 +105,18 @@ pub(crate) fn set_reading(reading: &mut Reading, key: &str, value: &str) -> Resu
                 ("off", EnosysAbove::Off),
             ];
             reading.enosys_above = Some(named("`enosys_above`", value, &known)?);
+        }
+        "libseccomp" => reading.libseccomp = Some(parsed(key, value)?),
+        // Given settings win, whatever their order is.
+        "runc" => {
+            let version: RuncVersion = parsed(key, value)?;
+            reading.enosys_above.get_or_insert(version.enosys_above());
+            reading.libseccomp.get_or_insert(version.libseccomp());
+        }
+        "crun" => {
+            if named("`crun`", value, &[("true", true), ("false", false)])? {
+                reading.enosys_above.get_or_insert(EnosysAbove::Off);
+            }
         }
         "endian" => {
             let known = [("little", Endian::Little), ("big", Endian::Big)];
@@ -155,6 +171,26 @@ mod tests {
         assert_eq!(error.message, "unknown `strict` \"yes\"");
         let error = set_reading(&mut reading, "kernal", "6.12").unwrap_err();
         assert_eq!(error.help, "did you mean \"kernel\"?");
+    }
+
+    #[test]
+    fn a_runtime_has_its_libseccomp_and_its_rule_unless_these_are_given() {
+        let of = |settings: &[(&str, &str)]| {
+            let mut reading = Reading::new(Arch::X86_64);
+            settings.iter().for_each(|(key, value)| set_reading(&mut reading, key, value).unwrap());
+            (reading.enosys_above, reading.libseccomp.map(|version| version.to_string()))
+        };
+        let older = (Some(EnosysAbove::Runc1_1), Some("2.5.4".to_owned()));
+        assert_eq!(of(&[("runc", "1.1.12")]), older);
+        let given = (Some(EnosysAbove::Off), Some("2.6.0".to_owned()));
+        let [rule, library] = [("enosys_above", "off"), ("libseccomp", "2.6.0")];
+        assert_eq!(of(&[("runc", "1.1.12"), rule, library]), given);
+        assert_eq!(of(&[rule, library, ("runc", "1.1.12")]), given);
+        assert_eq!(of(&[("crun", "true")]), (Some(EnosysAbove::Off), None));
+        assert_eq!(of(&[("crun", "false")]), (None, None));
+        let mut reading = Reading::new(Arch::X86_64);
+        assert!(set_reading(&mut reading, "runc", "9.0.0").is_err());
+        assert!(set_reading(&mut reading, "libseccomp", "1").is_err());
     }
 
     #[test]

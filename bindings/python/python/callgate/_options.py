@@ -20,6 +20,10 @@ class SourceOptions(TypedDict, total=False):
     caps: the capabilities for conditions of a profile. docker (the default), all, none, or a list such as
         CAP_CHOWN,CAP_KILL.
     enosys_above: whether syscalls newer than all that a profile names fail with ENOSYS: on, runc-1.1 or off.
+    libseccomp: the version of libseccomp that reads the names of syscalls, such as "2.5.3": rules for names that it does not
+        know have no effect.
+    runc: the version of runc that reads a profile, such as "1.1.12": its rule for new syscalls, and its libseccomp.
+    crun: whether a profile is read as crun does, without a rule for new syscalls.
     systemd: the version of systemd for units, such as "257".
     minijail_semantics: the compiler of minijail that decides what a policy means, c or python.
     part: the part of a text with several: the name of a Kubernetes resource, the thread of a Firecracker document, or
@@ -39,6 +43,9 @@ class SourceOptions(TypedDict, total=False):
     kernel: str
     caps: str
     enosys_above: str
+    libseccomp: str
+    runc: str
+    crun: bool
     systemd: str
     minijail_semantics: str
     part: str

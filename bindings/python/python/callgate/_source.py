@@ -23,7 +23,10 @@ __all__ = ["Instruction", "Source", "SourceLike", "expression", "preset"]
 EXPRESSION = re.compile(r"\s*[^\s{}]+(\s+[-+^]\s+[^\s{}]+)+\s*")
 # The options of an expression that are also for its sources.
 SHARED = frozenset(
-    ["arches", "caps", "define", "enosys_above", "kernel", "minijail_semantics", "strict", "systemd", "undefine"]
+    [
+        "arches", "caps", "crun", "define", "enosys_above", "kernel", "libseccomp", "minijail_semantics", "runc", "strict", "systemd",
+        "undefine",
+    ]
 )
 
 

@@ -10,6 +10,41 @@ use callgate_core::Arch;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Family(&'static Members);
 
+/// A constant, and an argument of which it is a value or a flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConstantUse {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value.
+    pub value: u64,
+    /// The syscalls, separated by blanks.
+    pub syscalls: &'static str,
+    /// The name of their argument.
+    pub argument: &'static str,
+}
+
+/// The constants of an architecture that arguments take, each as often as there are rows about it in the table of arguments.
+///
+/// ```
+/// use callgate_bpf::constants::uses;
+/// use callgate_core::Arch;
+///
+/// let alg = uses(Arch::X86_64).find(|one| one.name == "AF_ALG").ok_or("no argument takes it")?;
+/// assert_eq!((alg.value, alg.syscalls, alg.argument), (38, "socket socketpair", "family"));
+/// # Ok::<(), &str>(())
+/// ```
+pub fn uses(arch: Arch) -> impl Iterator<Item = ConstantUse> {
+    FAMILIES.iter().flat_map(move |(syscalls, argument, members)| {
+        let own = [members.values, members.flags].map(|patterns| constants(arch, patterns));
+        own.into_iter().flatten().map(|(name, value)| ConstantUse {
+            name,
+            value,
+            syscalls,
+            argument,
+        })
+    })
+}
+
 impl Family {
     /// The constants of an argument, by its index in `args` of `seccomp_data`. `None` if the argument takes none, or
     /// if its place on this architecture is not known.

@@ -24,5 +24,5 @@ mod families;
 mod family;
 mod table;
 
-pub use family::Family;
+pub use family::{ConstantUse, Family, uses};
 pub use table::{is_name, names, nearest_name, value, value_of_bit_or};

@@ -6,8 +6,8 @@ use callgate::lint::{Check, Level};
 use callgate::{Arch, Endian};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_codegen::Weights;
-use callgate_core::Word;
 use callgate_core::diagram::{Func, Store};
+use callgate_core::{LongProgram, Word};
 use callgate_formats::languages::LanguageId;
 use callgate_requests::lint::{Choice, Report};
 use callgate_requests::source::{
@@ -63,6 +63,17 @@ impl<'s> Analysis<'s> {
     pub(crate) fn text(&self) -> Option<&'s str> {
         match &self.source.content {
             SourceContent::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The program, if the source is one.
+    pub(crate) fn given(&self) -> Option<(&LongProgram, Endian)> {
+        match self.stack.filters.as_slice() {
+            [only] => match &only.content {
+                FilterContent::Program(program, endian) => Some((program, *endian)),
+                FilterContent::Policy(_) => None,
+            },
             _ => None,
         }
     }

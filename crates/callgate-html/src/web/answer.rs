@@ -1,18 +1,14 @@
 //! The answer to a request, and what the page offers to choose.
 
-use callgate::purposes::{Purpose, danger};
-use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::Diagnostic;
-use callgate_bpf::syscalls::facts;
-use callgate_core::Arch;
-use callgate_formats::languages::LanguageId;
-use callgate_formats::systemd::SystemdVersion;
 use callgate_requests::json::Json;
-use callgate_requests::source::{Message, Messages, SourceContent, SourceFormat};
+use callgate_requests::source::{Message, Messages, SourceContent};
 
+use super::about::{about, constants};
 use super::analysis::{Analysis, Figures};
 use super::messages;
-use super::request::{Asked, View, Written, parse};
+use super::request::{Asked, View, parse};
+use super::tested::Tested;
 use super::views::{self, Shown};
 use crate::Markup;
 
@@ -23,8 +19,8 @@ pub const MAX_REQUEST: usize = 8 << 20;
 pub fn answer(request: &str) -> String {
     let mut warnings = Messages::new();
     let fields = match answered(request, &mut warnings) {
-        Ok(Answer::About(fields)) => fields,
-        Ok(Answer::Shown(shown)) => of_shown(&shown, &warnings),
+        Ok(Answer::Names(fields)) => fields,
+        Ok(Answer::Shown(shown)) => of_shown(*shown, &warnings),
         Err(Refused { errors, is_log }) => {
             let mut fields = of_errors(warnings.into_iter().chain(errors).collect());
             fields.push(("log", is_log.into()));
@@ -35,9 +31,9 @@ pub fn answer(request: &str) -> String {
 }
 
 enum Answer {
-    About(Vec<(&'static str, Json)>),
-    /// A view, with the figures of the filter, if there is one.
-    Shown(Box<(Option<Figures>, Shown)>),
+    Names(Vec<(&'static str, Json)>),
+    /// A view, with the figures and tests of the filter, if there is one.
+    Shown(Box<(Option<(Figures, Tested)>, Shown)>),
 }
 
 /// Why there is no answer.
@@ -63,12 +59,13 @@ fn answered(request: &str, warnings: &mut Messages) -> Result<Answer, Refused> {
         let message = format!("the request has {given} bytes, the maximum is {MAX_REQUEST}");
         return Err(of_request(vec![Diagnostic::error(None, message)]).into());
     }
-    let (view, source) = match parse(request).map_err(of_request)? {
-        Asked::About => return Ok(Answer::About(about())),
+    let (view, source, tests) = match parse(request).map_err(of_request)? {
+        Asked::About => return Ok(Answer::Names(about())),
+        Asked::Constants => return Ok(Answer::Names(constants())),
         Asked::Log(log, arch) => {
             return Ok(Answer::Shown(Box::new((None, views::denials(&log, arch)))));
         }
-        Asked::Filter(view, source) => (view, source),
+        Asked::Filter(view, source, tests) => (view, source, tests),
     };
     let analysis = Analysis::new(&source, warnings).map_err(|errors| {
         let is_log = match &source.content {
@@ -79,6 +76,7 @@ fn answered(request: &str, warnings: &mut Messages) -> Result<Answer, Refused> {
     });
     let mut analysis = analysis?;
     let figures = Figures::of(&analysis, warnings);
+    let tested = Tested::of(&mut analysis, &tests);
     let shown = match view {
         View::Explanation => views::explanation(&analysis),
         View::Findings => views::findings(&figures, analysis),
@@ -88,22 +86,25 @@ fn answered(request: &str, warnings: &mut Messages) -> Result<Answer, Refused> {
         View::Simulate(call) => views::simulate(analysis, &call)?,
         View::Denied(log) => views::denied(analysis, &log)?,
     };
-    Ok(Answer::Shown(Box::new((Some(figures), shown))))
+    Ok(Answer::Shown(Box::new((Some((figures, tested)), shown))))
 }
 
 fn of_shown(
-    (figures, shown): &(Option<Figures>, Shown),
+    (filter, shown): (Option<(Figures, Tested)>, Shown),
     warnings: &Messages,
 ) -> Vec<(&'static str, Json)> {
+    let (figures, tested) = filter.unzip();
     let of_file = |(name, text): &(String, String)| {
         Json::Object(vec![("name", name.as_str().into()), ("text", text.as_str().into())])
     };
     let mut body = Markup::new();
     shown.sections.iter().for_each(|section| body.append(&section.markup()));
-    let status = match (shown.status.as_str(), figures) {
+    let mut status = match (shown.status.as_str(), &figures) {
         ("", Some(figures)) => figures.status(),
         (status, _) => status.to_owned(),
     };
+    let of_tests = tested.as_ref().map(Tested::status).filter(|text| !text.is_empty());
+    status.extend(of_tests.into_iter().flat_map(|text| [" ".to_owned(), text]));
     let head = figures.as_ref().map(|figures| figures.markup().into_string()).unwrap_or_default();
     let findings = figures.as_ref().and_then(|figures| figures.findings.as_ref().ok());
     let of_findings = findings
@@ -121,6 +122,10 @@ fn of_shown(
         ("file", shown.file.as_ref().map(of_file).unwrap_or(Json::Null)),
         ("changes", Json::array(shown.changes.iter().map(String::as_str))),
         ("marks", Json::array(marks.chain(of_findings))),
+        ("tests", tested.as_ref().map(Tested::json).into()),
+        ("paths", shown.paths.unwrap_or(Json::Null)),
+        ("rules", shown.rules.unwrap_or(Json::Null)),
+        ("lines", shown.lines.unwrap_or(Json::Null)),
     ]
 }
 
@@ -149,41 +154,4 @@ fn mark(place: &str, severity: &str, text: &str) -> Json {
 /// means. Quotes in texts are escaped, so that no text can contain this.
 fn without_styles(body: Markup) -> String {
     body.into_string().replace(" style=\"--width: ", " data-width=\"")
-}
-
-/// The fields of the answer: `version`; `arches`, `formats` and `targets`, lists of names; `systemd_version`, the newest that is known; `code`, a list of objects with
-/// `name` and `title`; `syscalls`, all syscalls of x86-64 with `name`, `nr`, `args`, and what they are for.
-pub(crate) fn about() -> Vec<(&'static str, Json)> {
-    let is_text = |name: &&str| !matches!(*name, "bpf" | "socket");
-    let formats = SourceFormat::all().map(SourceFormat::name).filter(is_text);
-    let code = Written::CODE.iter().map(|(name, title, _)| {
-        Json::Object(vec![("name", (*name).into()), ("title", (*title).into())])
-    });
-    let mut syscalls: Vec<(u32, &str)> = Arch::X86_64.syscalls().collect();
-    syscalls.sort_unstable_by_key(|(_, name)| *name);
-    vec![
-        ("version", env!("CARGO_PKG_VERSION").into()),
-        ("arches", Json::array(Arch::ALL.iter().map(|arch| arch.name()))),
-        ("formats", Json::array(formats)),
-        ("systemd_version", SystemdVersion::LATEST.to_string().into()),
-        ("targets", Json::array(LanguageId::written().map(LanguageId::name))),
-        ("code", Json::array(code)),
-        ("syscalls", Json::array(syscalls.into_iter().map(syscall))),
-    ]
-}
-
-/// What the editor shows about a syscall of x86-64.
-fn syscall((nr, name): (u32, &str)) -> Json {
-    let args = facts(name).filter(|facts| facts.args_known).map(|facts| facts.args);
-    let args = args.into_iter().flat_map(|args| args.iter()).map(|arg| arg.name);
-    let purpose = Purpose::of(name).map(|purpose| {
-        format!("{}: syscalls with which a process can {}", purpose.title(), purpose.description())
-    });
-    Json::Object(vec![
-        ("name", name.into()),
-        ("nr", nr.into()),
-        ("args", Json::array(args)),
-        ("purpose", purpose.map_or(Json::Null, Json::from)),
-        ("danger", danger(name).map(|danger| danger.reason).into()),
-    ])
 }

@@ -1,6 +1,7 @@
 //! Errors, warnings and text of several lines as HTML.
 
 use callgate_bpf::diagnostic::Severity;
+use callgate_formats::statements::Site;
 use callgate_requests::source::Message;
 
 use crate::Markup;
@@ -62,6 +63,14 @@ pub(crate) fn placed(messages: &[Message]) -> impl Iterator<Item = (String, &'st
         let place = format!("{source}:{}:{}", at.line, at.column);
         Some((place, severity, diagnostic.message.as_str()))
     })
+}
+
+/// A place that a text states a rule at, after a blank; `name` is that of the text.
+pub(crate) fn place(item: &mut Markup, name: &str, site: &Site) {
+    let file = site.file.as_deref().unwrap_or(name);
+    item.text(" ");
+    let text = format!("{file}:{}:{}", site.position.line, site.position.column);
+    item.span("position", &text);
 }
 
 /// The errors in a sentence.

@@ -8,14 +8,17 @@ use callgate_formats::syntax::reader::KeyMatching;
 use callgate_formats::syntax::reader::{Fields, Reader, key};
 use callgate_formats::syntax::tree::{Node, NodeKind};
 use callgate_requests::source::{ProgramForm, Reading, SourceContent, SourceFormat, SourceText};
+use callgate_requests::written::Written;
 use callgate_requests::{Call, Value, arch_named, set};
 
 /// A request.
 pub(crate) enum Asked {
     /// About Callgate itself.
     About,
-    /// A view of a filter.
-    Filter(View, Box<SourceText>),
+    /// What names of constants mean.
+    Constants,
+    /// A view of a filter, and its tests.
+    Filter(View, Box<SourceText>, String),
     /// The denials of a log without the filter; the architecture is that of reports that do not name one.
     Log(String, Arch),
 }
@@ -27,7 +30,7 @@ pub(crate) enum View {
     Program,
     Compare(Box<SourceText>),
     Convert {
-        to: Written,
+        to: Target,
         closest: bool,
     },
     Simulate(Call),
@@ -37,26 +40,26 @@ pub(crate) enum View {
 
 /// What a filter is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Written {
+pub(crate) enum Target {
     Policy(LanguageId),
     Code(SourceLanguage),
     Assembly,
 }
 
-impl Written {
+impl Target {
     /// The outputs besides policy languages, by name, with a title.
-    pub(crate) const CODE: [(&str, &str, Written); 4] = [
-        ("c", "C", Written::Code(SourceLanguage::C)),
-        ("rust", "Rust", Written::Code(SourceLanguage::Rust)),
-        ("go", "Go", Written::Code(SourceLanguage::Go)),
-        ("asm", "BPF assembly", Written::Assembly),
+    pub(crate) const CODE: [(&str, &str, Target); 4] = [
+        ("c", "C", Target::Code(SourceLanguage::C)),
+        ("rust", "Rust", Target::Code(SourceLanguage::Rust)),
+        ("go", "Go", Target::Code(SourceLanguage::Go)),
+        ("asm", "BPF assembly", Target::Assembly),
     ];
 
-    fn named(name: &str) -> Option<Written> {
-        let code = Written::CODE.iter().find(|(own, ..)| *own == name);
+    fn named(name: &str) -> Option<Target> {
+        let code = Target::CODE.iter().find(|(own, ..)| *own == name);
         let policy = || {
             let id = name.parse::<LanguageId>().ok()?;
-            id.writer().map(|_| Written::Policy(id))
+            id.writer().map(|_| Target::Policy(id))
         };
         code.map(|(.., written)| *written).or_else(policy)
     }
@@ -76,14 +79,16 @@ pub(crate) fn parse(text: &str) -> Read<Asked> {
     let document = json::parse(text).map_err(|error| vec![error])?;
     let mut reader = Reader::new(text, KeyMatching::Exact).refusing_unknown_keys();
     let keys =
-        ["view", "source", "before", "to", "closest", "syscall", "args", "arch", "log"].map(key);
+        ["view", "source", "before", "to", "closest", "call", "arch", "log", "tests"].map(key);
     let Some(fields) = reader.fields(&document, "the request", &keys) else {
         return Err(reader.finish());
     };
     let text = |key: &str| fields.get(key).and_then(Node::text);
     let view = text("view").unwrap_or_default();
-    if view == "about" {
-        return Ok(Asked::About);
+    match view {
+        "about" => return Ok(Asked::About),
+        "constants" => return Ok(Asked::Constants),
+        _ => {}
     }
     let source = match fields.get("source") {
         Some(node) => source(node)?,
@@ -100,7 +105,7 @@ pub(crate) fn parse(text: &str) -> Read<Asked> {
             Some(node) => View::Compare(Box::new(self::source(node)?)),
             None => return one("missing key `before`"),
         },
-        "convert" => match text("to").and_then(Written::named) {
+        "convert" => match text("to").and_then(Target::named) {
             Some(to) => View::Convert { to, closest: is_true(fields.get("closest")) },
             None => return one("`to` is not a language"),
         },
@@ -108,7 +113,8 @@ pub(crate) fn parse(text: &str) -> Read<Asked> {
         "denied" => View::Denied(log(&fields)?),
         _ => return one("unknown `view`"),
     };
-    Ok(Asked::Filter(view, Box::new(source)))
+    let tests = text("tests").unwrap_or_default().to_owned();
+    Ok(Asked::Filter(view, Box::new(source), tests))
 }
 
 fn log(fields: &Fields<'_>) -> Read<String> {
@@ -184,12 +190,10 @@ fn values(text: &str) -> Read<Vec<(String, Value)>> {
 }
 
 fn call(fields: &Fields<'_>) -> Read<Call> {
-    let Some(syscall) = fields.get("syscall").and_then(Node::text) else {
-        return one("missing key `syscall`");
+    let Some(text) = fields.get("call").and_then(Node::text) else {
+        return one("missing key `call`");
     };
-    let args = fields.get("args").map_or(&[][..], Node::items).iter();
-    let args: Option<Vec<String>> = args.map(|arg| arg.text().map(str::to_owned)).collect();
-    let Some(args) = args else { return one("an item of `args` is not a string") };
-    let arch = arch(fields)?;
-    Ok(Call { syscall: syscall.to_owned(), args, arch, ..Call::default() })
+    let Some(written) = Written::of_words(text) else { return one("missing syscall") };
+    let call = Call::of_written(&written).map_err(|error| vec![error])?;
+    Ok(Call { arch: call.arch.or(arch(fields)?), ..call })
 }

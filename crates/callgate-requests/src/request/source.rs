@@ -27,6 +27,9 @@ const KEYS: &[KnownKey] = &[
     key("kernel"),
     key("caps"),
     key("enosys_above"),
+    key("libseccomp"),
+    key("runc"),
+    key("crun"),
     key("systemd"),
     key("minijail_semantics"),
     key("strict"),
@@ -253,7 +256,16 @@ fn reading(reader: &mut Reader<'_>, fields: &Fields<'_>, machine: Arch) -> Optio
             reading.arches.push(arch(reader, item, "architecture")?);
         }
     }
-    let words = ["kernel", "caps", "systemd", "minijail_semantics", "enosys_above", "endian"];
+    let words = [
+        "kernel",
+        "caps",
+        "systemd",
+        "minijail_semantics",
+        "enosys_above",
+        "libseccomp",
+        "runc",
+        "endian",
+    ];
     for key in words {
         if let Some(node) = fields.get(key) {
             of_text(reader, node, &format!("`{key}`"), |text| {
@@ -268,6 +280,10 @@ fn reading(reader: &mut Reader<'_>, fields: &Fields<'_>, machine: Arch) -> Optio
                 set_reading(&mut reading, key, text)
             })?;
         }
+    }
+    if let Some(node) = fields.get("crun") {
+        let is_given = boolean(reader, node, "`crun`")?;
+        set_reading(&mut reading, "crun", if is_given { "true" } else { "false" }).ok()?;
     }
     if let Some(node) = fields.get("strict") {
         reading.strict = boolean(reader, node, "`strict`")?;

@@ -1,6 +1,7 @@
 //! The command line of `callgate simulate`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use callgate_vm::EngineKind;
 use clap::{ValueEnum, ValueHint};
@@ -27,10 +28,11 @@ Examples:
   callgate simulate profile.json --arch x86 socketcall 1
   callgate simulate profile.json --by rules openat -100 0 0x80000
   callgate simulate profile.json --engine jit --stats getpid
+  callgate simulate profile.json --expect tests.txt
   tcpdump -ddd port 22 | callgate simulate - --packets capture.pcap
   callgate simulate filter.txt --packet '45 00 00 1c' --trace
 
-Exit status: 0 success, for any verdict; 2 error.")]
+Exit status: 0 success, for any verdict; 1 an expectation is not met; 2 error.")]
 pub(crate) struct SimulateArgs {
     /// The filter, a SOURCE (see `callgate --help`)
     #[arg(value_hint = ValueHint::FilePath)]
@@ -71,6 +73,20 @@ pub(crate) struct SimulateArgs {
         conflicts_with_all = ["packet", "packets"]
     )]
     pub(super) ip: Option<u64>,
+
+    /// Check the expectations in this file: a line each, such as `openat = allow` or `socket(AF_ALG) = deny`
+    ///
+    /// A call means all calls with these arguments: one that is not given, or is _, may have any value. allow means
+    /// ALLOW or LOG, deny any other verdict; otherwise the line has an action such as KILL_PROCESS, TRAP or TRACE(7),
+    /// or an error such as EPERM. A # begins a comment. Without an architecture before the call, it is of this machine,
+    /// or of the first architecture of the filter.
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["call", "by", "engine", "token", "ip", "trace", "stats", "packet", "packets"]
+    )]
+    pub(super) expect: Option<PathBuf>,
 
     /// Print each executed instruction with the registers before it
     #[arg(long)]

@@ -2,6 +2,7 @@
 
 mod args;
 mod engine;
+mod expect;
 mod packets;
 mod run;
 mod syscall;

@@ -12,7 +12,7 @@ use callgate_requests::syscall;
 use super::filter::Shown;
 use crate::web::analysis::Analysis;
 use crate::web::messages::code;
-use crate::web::request::Written;
+use crate::web::request::Target;
 use crate::{Markup, Section, counted};
 
 /// Writes the filter.
@@ -21,12 +21,12 @@ use crate::{Markup, Section, counted};
 /// If there is no program, or the filter is too complex.
 pub(crate) fn convert(
     analysis: &mut Analysis<'_>,
-    to: Written,
+    to: Target,
     closest: bool,
 ) -> Result<Shown, Messages> {
     match to {
-        Written::Policy(target) => policy(analysis, target, closest),
-        Written::Code(_) | Written::Assembly => program(analysis, to),
+        Target::Policy(target) => policy(analysis, target, closest),
+        Target::Code(_) | Target::Assembly => program(analysis, to),
     }
 }
 
@@ -114,10 +114,10 @@ fn losses(body: &mut Markup, losses: &[Loss]) {
     });
 }
 
-fn program(analysis: &Analysis<'_>, to: Written) -> Result<Shown, Messages> {
+fn program(analysis: &Analysis<'_>, to: Target) -> Result<Shown, Messages> {
     let compiled = analysis.compiled.as_ref().map_err(Clone::clone)?;
     let (name, text) = match to {
-        Written::Code(language) => {
+        Target::Code(language) => {
             let options = SourceOptions {
                 flags: analysis.stack.flags(),
                 endian: analysis.endian,

@@ -1,8 +1,10 @@
 //! What views show, and those of one filter: what it does, what lint found, its program.
 
+use callgate::Endian;
 use callgate::compile::Execution;
 use callgate_codegen::Weights;
-use callgate_requests::source::FilterContent;
+use callgate_core::LongProgram;
+use callgate_requests::json::Json;
 
 use super::change::{MOST_CHANGES, allow, named};
 use crate::Section;
@@ -12,6 +14,7 @@ use crate::sections::{
 };
 use crate::web::analysis::{Analysis, Figures};
 use crate::web::messages;
+use crate::web::paths::{lines, paths, rules};
 
 /// The result of a view.
 #[derive(Default)]
@@ -23,6 +26,12 @@ pub(crate) struct Shown {
     pub(crate) file: Option<(String, String)>,
     /// Texts that may replace that of the filter: elements with `data-change` propose them by their index.
     pub(crate) changes: Vec<String>,
+    /// Which syscalls may execute which instructions of the listing.
+    pub(crate) paths: Option<Json>,
+    /// Where the text states rules about which syscalls.
+    pub(crate) rules: Option<Json>,
+    /// The lines of the instructions of a program as text.
+    pub(crate) lines: Option<Json>,
 }
 
 impl Shown {
@@ -31,10 +40,23 @@ impl Shown {
     }
 }
 
-/// The summary, the map and the conditions.
+/// The summary, the map, the conditions, and the instructions, which the map leads to.
 pub(crate) fn explanation(analysis: &Analysis<'_>) -> Shown {
+    /// Longer programs are listed in their own view only.
+    const MAX: usize = 500;
     let subject = analysis.subject();
-    Shown::of(vec![summary(&subject), map(&subject, None), arguments(&subject)])
+    let mut sections = vec![summary(&subject), map(&subject, None), arguments(&subject)];
+    let compiled = analysis.compiled.as_ref().ok();
+    let compiled =
+        compiled.map(|compiled| -> (&LongProgram, Endian) { (&compiled.program, analysis.endian) });
+    let program = analysis.given().or(compiled).filter(|(program, _)| program.len() <= MAX);
+    let paths = program.map(|(program, endian)| {
+        sections.push(listing(program, endian, &analysis.arches, None));
+        paths(program, analysis, endian)
+    });
+    let lines =
+        analysis.given().zip(analysis.text()).map(|((program, _), text)| lines(text, program));
+    Shown { paths, rules: Some(rules(analysis)), lines, ..Shown::of(sections) }
 }
 
 /// The findings, which are among the figures of the filter, with changes where these are known; or why it cannot be checked.
@@ -91,22 +113,19 @@ pub(crate) fn program(analysis: &Analysis<'_>) -> Shown {
     let weights = own.cloned().unwrap_or_else(Weights::uniform);
     let weighted = weights.resolve(store, root, arches);
     let execution = Execution::new(store, root, &compiled.program, &weighted, endian);
-    let given = match analysis.stack.filters.as_slice() {
-        [only] => match &only.content {
-            FilterContent::Program(program, _) => Some(program),
-            FilterContent::Policy(_) => None,
-        },
-        _ => None,
-    };
-    let given = given.map(|given| Execution::of_given(store, root, given, &weighted, endian));
+    let given = analysis
+        .given()
+        .map(|(given, _)| Execution::of_given(store, root, given, &weighted, endian));
     let mut programs: Vec<ProgramCost<'_>> = Vec::new();
     programs.extend(given.iter().map(|execution| ProgramCost { name: "as given", execution }));
     programs.push(ProgramCost { name: "compiled", execution: &execution });
     let hot = own.is_some().then_some(&execution);
     let weights = own.is_some().then_some(analysis.stack.name.as_str());
-    Shown::of(vec![
+    let paths = Some(paths(&compiled.program, analysis, endian));
+    let sections = vec![
         cost(&Cost { programs: &programs, weights, how_to_weigh: "", measured: None }),
         listing(&compiled.program, endian, arches, hot),
         decisions(&compiled.program, endian, arches, hot),
-    ])
+    ];
+    Shown { paths, ..Shown::of(sections) }
 }

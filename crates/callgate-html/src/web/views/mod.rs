@@ -6,6 +6,7 @@ mod convert;
 mod denied;
 mod filter;
 mod simulate;
+mod steps;
 
 pub(crate) use compare::compare;
 pub(crate) use convert::convert;

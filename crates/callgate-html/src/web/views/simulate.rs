@@ -3,15 +3,20 @@
 use callgate::{Arch, SeccompData};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::Diagnostic;
+use callgate_core::diagram::DiagramError;
 use callgate_core::is_constant_allow;
-use callgate_formats::statements::{Inactive, Site, Statement};
+use callgate_formats::statements::{Inactive, Statement};
 use callgate_formats::why::{Cause, Why, why};
+use callgate_requests::any_values::depending;
 use callgate_requests::source::{FilterContent, Message, Messages, SourceFilter};
 use callgate_requests::{Call, syscall};
 
 use super::change::{allow, wanted};
 use super::filter::Shown;
+use super::steps::{Executed, Rules, steps};
+use crate::describe::lines;
 use crate::web::analysis::Analysis;
+use crate::web::messages::place;
 use crate::{Markup, Section, chip, counted, grouped};
 
 /// Simulates a syscall.
@@ -20,20 +25,43 @@ use crate::{Markup, Section, chip, counted, grouped};
 /// If the syscall cannot be read.
 pub(crate) fn simulate(mut analysis: Analysis<'_>, call: &Call) -> Result<Shown, Messages> {
     let failed = |diagnostic| vec![Message::of_request(diagnostic)];
+    let of_diagram = |error: DiagramError| failed(Diagnostic::error(None, error.to_string()));
     let machine = analysis.source.reading.machine;
     let arch = call.arch_among(&analysis.arches, machine);
-    let data = call.data(arch).map_err(failed)?;
-    let verdict = analysis
-        .store
-        .evaluate(analysis.root, &data)
-        .map_err(|error| failed(Diagnostic::error(None, error.to_string())))?;
-    let shown = syscall::show(Some(arch), &data);
-    let status = format!("{arch} {shown}: {verdict}");
-    let mut changes = Vec::new();
+    let (mut data, any) = call.with_any(arch, false).map_err(failed)?;
+    let shown = syscall::show_any(Some(arch), &data, &any);
     let mut diagram = (std::mem::take(&mut analysis.store), analysis.root);
+    let depending = match any.as_slice() {
+        [] => None,
+        any => depending((&mut diagram.0, diagram.1), arch, &data, any).map_err(of_diagram)?,
+    };
+    // The verdict, its rule and the steps are then those of an example.
+    data = depending.as_ref().map_or(data, |depending| depending.example);
+    let verdict = diagram.0.evaluate(diagram.1, &data).map_err(of_diagram)?;
+    let status = match &depending {
+        None => format!("{arch} {shown}: {verdict}"),
+        Some(_) => format!("{arch} {shown}: depends on the arguments that may have any value."),
+    };
+    let mut changes = Vec::new();
     let section = Section::new("simulated", "Verdict", |body| {
+        if let Some(depending) = &depending {
+            body.element("p", &[("class", "headline")], |line| {
+                line.leaf("code", &[], &format!("{arch} {shown}"));
+                line.text(":");
+            });
+            let name = syscall::name(Some(arch), data.nr);
+            body.element("ul", &[], |list| {
+                let lines = lines(&depending.outcome, arch, &[(data.nr, name.as_str())]);
+                lines.iter().for_each(|line| list.leaf("li", &[], line));
+            });
+            body.paragraph("An example:");
+        }
         body.element("p", &[("class", "headline")], |line| {
-            line.leaf("code", &[], &format!("{arch} {shown}"));
+            let call = match &depending {
+                None => shown.clone(),
+                Some(_) => syscall::show(Some(arch), &data),
+            };
+            line.leaf("code", &[], &format!("{arch} {call}"));
             line.text(" ");
             line.append(&chip(verdict));
         });
@@ -55,11 +83,41 @@ pub(crate) fn simulate(mut analysis: Analysis<'_>, call: &Call) -> Result<Shown,
             }
         });
         if !verdict.permits() {
-            let wanted = wanted(arch, &data, call.args.len());
+            let mut wanted = wanted(arch, &data, call.args.len());
+            for (index, arg) in (0u8..).zip(&mut wanted.args) {
+                if any.contains(&index) {
+                    *arg = None;
+                }
+            }
             allow(body, &wanted, &[], &data, &mut diagram, (&analysis, &mut changes));
         }
     });
-    Ok(Shown { status, changes, ..Shown::of(vec![section]) })
+    let mut sections = vec![section];
+    sections.extend(executions(&analysis, arch, &data));
+    Ok(Shown { status, changes, ..Shown::of(sections) })
+}
+
+/// The steps of the given program, if there is one, and of the compiled one.
+fn executions(analysis: &Analysis<'_>, arch: Arch, data: &SeccompData) -> Vec<Section> {
+    let rules = match analysis.stack.filters.as_slice() {
+        [only] => Rules::of(only, data, arch),
+        _ => Rules::default(),
+    };
+    let (name, rules) = (analysis.source.name.as_str(), &rules);
+    let given = analysis.given();
+    let title = |of: &str| match given {
+        None => "Step by step".to_owned(),
+        Some(_) => format!("Step by step: the program {of}"),
+    };
+    let of_given = given.map(|(program, endian)| {
+        let title = ("given-steps", title("as given"));
+        steps(&Executed { title, program, endian, arch, data, name, rules })
+    });
+    let of_compiled = analysis.compiled.as_ref().ok().map(|compiled| {
+        let (title, endian) = (("steps", title("as compiled")), analysis.endian);
+        steps(&Executed { title, program: &compiled.program, endian, arch, data, name, rules })
+    });
+    of_given.into_iter().chain(of_compiled).collect()
 }
 
 /// What the text of a filter says about a syscall, as items of a list.
@@ -143,11 +201,4 @@ fn places(item: &mut Markup, name: &str, rules: &[&Statement]) {
         item.text(&format!(" and {} more", grouped(more)));
     }
     item.text(".");
-}
-
-fn place(item: &mut Markup, name: &str, site: &Site) {
-    let file = site.file.as_deref().unwrap_or(name);
-    item.text(" ");
-    let text = format!("{file}:{}:{}", site.position.line, site.position.column);
-    item.span("position", &text);
 }
