@@ -67,12 +67,16 @@ Definition compare (r : rel) (a b : halves) : form :=
   | Eq => FAnd (high Eq) (formula Eq (fst a) (fst b))
   | _ => FOr (high Gt) (FAnd (high Eq) (formula r (fst a) (fst b)))
   end.
+(** The opposite, as alternatives that exclude each other. *)
+Definition compare_not (r : rel) (a b : halves) : form :=
+  let high r := formula r (snd a) (snd b) in
+  FOr (FNot (high (match r with Eq => Eq | _ => Ge end))) (FAnd (high Eq) (FNot (formula r (fst a) (fst b)))).
 Definition test_form (t : test) : form :=
   let a := fold_left (fun a m => and_halves a (halves_of m)) (masks t) (halves_of (left t)) in
   let b := halves_of (right t) in
   match op t with
-  | CEq => compare Eq a b | CNe => FNot (compare Eq a b) | CGe => compare Ge a b | CLt => FNot (compare Ge a b)
-  | CGt => compare Gt a b | CLe => FNot (compare Gt a b)
+  | CEq => compare Eq a b | CNe => compare_not Eq a b | CGe => compare Ge a b | CLt => compare_not Ge a b
+  | CGt => compare Gt a b | CLe => compare_not Gt a b
   end.
 
 (** The halves are those of a number. *)
@@ -100,16 +104,17 @@ Proof.
   intros Hd [A1 A2] [B1 B2]. split; cbn [and_halves fst snd]; rewrite mkB_sound by exact Hd; cbn [alu_val];
     rewrite ?A1, ?A2, ?B1, ?B2; symmetry; [apply land_mod|apply land_div].
 Qed.
-Lemma compare_sound d r a b m n : r <> Share -> are d a m -> are d b n -> fval d (compare r a b) = rel_val r m n.
+Lemma compare_sound d r a b m n : r <> Share -> are d a m -> are d b n ->
+  fval d (compare r a b) = rel_val r m n /\ fval d (compare_not r a b) = negb (rel_val r m n).
 Proof.
   intros Hr [A1 A2] [B1 B2].
   pose proof (N.div_mod m W ltac:(discriminate)) as Dm. pose proof (N.div_mod n W ltac:(discriminate)) as Dn.
   pose proof (N.mod_lt m W ltac:(discriminate)) as Lm. pose proof (N.mod_lt n W ltac:(discriminate)) as Ln.
-  destruct r; try congruence; cbn [compare fval]; rewrite !formula_sound, A1, A2, B1, B2; cbn [rel_val];
+  destruct r; try congruence; cbn [compare compare_not fval]; rewrite !formula_sound, A1, A2, B1, B2; cbn [rel_val];
     clear A1 A2 B1 B2; revert Dm Dn Lm Ln; generalize (m / W) (m mod W) (n / W) (n mod W); unfold W; intros mh ml nh nl ? ? ? ?.
-  - destruct (N.eqb_spec mh nh), (N.eqb_spec ml nl), (N.eqb_spec m n); cbn [andb]; try reflexivity; lia.
-  - destruct (N.ltb_spec nh mh), (N.eqb_spec mh nh), (N.ltb_spec nl ml), (N.ltb_spec n m); cbn [andb orb]; try reflexivity; lia.
-  - destruct (N.ltb_spec nh mh), (N.eqb_spec mh nh), (N.leb_spec nl ml), (N.leb_spec n m); cbn [andb orb]; try reflexivity; lia.
+  - destruct (N.eqb_spec mh nh), (N.eqb_spec ml nl), (N.eqb_spec m n); split; try reflexivity; exfalso; lia.
+  - destruct (N.ltb_spec nh mh), (N.leb_spec nh mh), (N.eqb_spec mh nh), (N.ltb_spec nl ml), (N.ltb_spec n m); split; try reflexivity; exfalso; lia.
+  - destruct (N.ltb_spec nh mh), (N.leb_spec nh mh), (N.eqb_spec mh nh), (N.leb_spec nl ml), (N.leb_spec n m); split; try reflexivity; exfalso; lia.
 Qed.
 Lemma test_form_sound d t : wf d -> fval d (test_form t) = test_val d t.
 Proof.
@@ -120,8 +125,12 @@ Proof.
     generalize (halves_of (left t)) (operand_val d (left t)). induction (masks t) as [|m l IH]; intros g v A; [exact A|].
     apply IH, and_halves_sound; [exact Hd|exact A|apply halves_of_sound, Hd]. }
   pose proof (halves_of_sound d (right t) Hd) as Br. clearbody h n.
-  destruct (op t); cbn [fval cmp_val]; erewrite compare_sound by (eassumption || discriminate); cbn [rel_val];
-    rewrite ?N.leb_antisym, ?negb_involutive; reflexivity.
+  assert (forall r, r <> Share -> fval d (compare r h (halves_of (right t))) = rel_val r n (operand_val d (right t)) /\
+    fval d (compare_not r h (halves_of (right t))) = negb (rel_val r n (operand_val d (right t)))) as Cmp.
+  { intros r Hr. apply compare_sound; assumption. }
+  destruct (op t); cbn [cmp_val];
+    match goal with |- context [?f ?r h _] => destruct (Cmp r ltac:(discriminate)) as [E E'] end;
+    (rewrite E || rewrite E'); cbn [rel_val]; rewrite ?N.leb_antisym, ?negb_involutive; reflexivity.
 Qed.
 
 (** * Conditions as formulas: balanced ones, so that a long list does not need a deep recursion *)
@@ -329,11 +338,13 @@ Qed.
 Record ready_section := Ready { rtoken : N; rdefault : N; rtree : tree }.
 Inductive residual := Sections (l : list ready_section) (other : N) | Numbers (t : tree) (default : N)
 | Clauses (l : list clause) (default : N).
-Definition whole (f : filter) : residual :=
-  Sections (map (fun s => Ready (token s) (default s) (build 64 0 ones (clauses_of (rules s)))) (sections f)) (other f).
+(** [g] may change clauses. *)
+Definition whole (g : list clause -> list clause) (f : filter) : residual :=
+  Sections (map (fun s => Ready (token s) (default s) (build 64 0 ones (g (clauses_of (rules s))))) (sections f)) (other f).
 (** [inl]: one filter; [inr]: a stack, the newest first. *)
 Definition due := (residual + list residual)%type.
-Definition prepare (p : policy) : due := match p with One f => inl (whole f) | Stack l => inr (map whole (rev l)) end.
+Definition prepare (g : list clause -> list clause) (p : policy) : due :=
+  match p with One f => inl (whole g f) | Stack l => inr (map (whole g) (rev l)) end.
 
 Definition tree_val (d : data) (t : tree) (default : N) : N := clauses_val d (clauses_at t (d 0%nat)) default.
 Definition residual_val (d : data) (r : residual) : N :=
@@ -409,15 +420,36 @@ Fixpoint ask_stack (K : know) (kept : N) (newest_first : list residual) : N + ts
 Definition ask_due (K : know) (p : due) : N + tst :=
   match p with inl r => ask_residual K r | inr l => ask_stack K allow l end.
 
+(** Whether a value is the one that the policy gives ([inl true]): all clauses that may be the first to apply give it. Or a test on
+    which that depends; [inl false]: it is not, or that is not asked here. *)
+Fixpoint clauses_give (K : know) (v : N) (l : list clause) (default : N) (open : option tst) : bool + tst :=
+  let other := match open with Some t => inr t | None => inl false end in
+  match l with
+  | [] => if default =? v then inl true else other
+  | c :: l => match ask_clause K c, gives c =? v with
+    | No, _ => clauses_give K v l default open
+    | Yes, true => inl true
+    | Yes, false => other
+    | Ask t, true => clauses_give K v l default (match open with Some _ => open | None => Some t end)
+    | Ask t, false => inr t
+    end
+  end.
+Definition due_gives (K : know) (v : N) (p : due) : bool + tst :=
+  match p with
+  | inl r => match narrow_residual K r with Clauses l default => clauses_give K v l default None | _ => inl false end
+  | inr _ => inl false
+  end.
+
 (** ** Soundness *)
 
-Lemma prepare_sound d p : wf d -> due_val d (prepare p) = verdict d p.
+Lemma prepare_sound d g p : wf d -> (forall l def, clauses_val d (g l) def = clauses_val d l def) ->
+  due_val d (prepare g p) = verdict d p.
 Proof.
-  intro Hd. assert (forall f, residual_val d (whole f) = filter_val d f) as F.
+  intros Hd G. assert (forall f, residual_val d (whole g f) = filter_val d f) as F.
   { intro f. unfold whole, filter_val. cbn [residual_val].
     induction (sections f) as [|s l IH]; cbn [map find]; [reflexivity|]. cbn [rtoken].
     destruct (d 1%nat =? token s); [|exact IH]. unfold tree_val. cbn [rtree rdefault].
-    rewrite build_sound; [apply clauses_of_sound, Hd|lia|]. pose proof (Hd 0%nat) as H. unfold W in H. unfold ones. lia. }
+    rewrite build_sound; [rewrite G; apply clauses_of_sound, Hd|lia|]. pose proof (Hd 0%nat) as H. unfold W in H. unfold ones. lia. }
   destruct p as [f|l]; cbn [prepare due_val verdict]; [apply F|]. f_equal. rewrite map_map. apply map_ext, F.
 Qed.
 
@@ -482,5 +514,20 @@ Proof.
   destruct p as [r|l]; cbn [ask_due due_val]; [apply ask_residual_sound|].
   generalize allow. induction l as [|r l IH]; intro kept; cbn [map ask_stack fold_left]; [congruence|].
   destruct (ask_residual K r) as [u|] eqn:A; [|discriminate]. rewrite (ask_residual_sound _ _ A). apply IH.
+Qed.
+Lemma clauses_give_sound v l def : forall open, clauses_give K v l def open = inl true -> clauses_val d l def = v.
+Proof.
+  induction l as [|c l IH]; intros open E; cbn [clauses_give] in E.
+  - destruct (N.eqb_spec def v) as [Q|]; [exact Q|destruct open; discriminate].
+  - rewrite clauses_val_cons. pose proof (ask_clause_sound c) as A.
+    destruct (ask_clause K c); cbn [is_ans] in A; rewrite ?A; [| |];
+      destruct (N.eqb_spec (gives c) v) as [Q|]; try exact Q; try exact (IH _ E); try (destruct open; discriminate).
+    rewrite (IH _ E), Q. destruct (applies d c); reflexivity.
+Qed.
+Lemma due_gives_sound v p : due_gives K v p = inl true -> due_val d p = v.
+Proof.
+  destruct p as [r|]; [|discriminate]. cbn [due_gives due_val]. rewrite <- narrow_residual_sound.
+  destruct (narrow_residual K r) as [| |l def]; try discriminate.
+  exact (clauses_give_sound v l def None).
 Qed.
 End Sound.

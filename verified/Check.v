@@ -1,12 +1,13 @@
 (** The checker: all paths of a program, with what is known of the input on each. *)
 From Coq Require Import NArith List Bool Lia.
-From Callgate Require Import Spec Know View Decide Ask Merge.
+From Callgate Require Import Spec Know View Decide Ask Clauses Merge.
 Import ListNotations.
 Open Scope N_scope.
 
-(** Why the search stops: two returned values differ if an input is left, with what is known of it; a value has too many parts, or
-    is not known; or too many steps. *)
-Inductive stop := Differs (K : know) | TooComplex | TooLong.
+(** A place where two values differ if an input is left: what is known of it, and the hints. *)
+Definition difference := (know * list know)%type.
+(** Why the search stops: differences were found; a value has too many parts, or is not known; or too many steps. *)
+Inductive stop := Differs (d : difference) (others : list difference) | TooComplex | TooLong.
 
 (** The least value of a word, searched for only where the search would stop; [None]: there is none. It may be excluded after
     all, if the search for it is cut off: then [false]. *)
@@ -43,28 +44,48 @@ Fixpoint impossible (i : nat) (l : list wk) : bool + tst :=
     end
   end.
 
+(** The bits of two pieces of knowledge, which may contradict each other: those of [k] first. *)
+Definition mixed_word (k h : wk) : wk :=
+  {| mn := if mn k =? 0 then mn h else mn k; mx := ones; km := N.lor (km k) (km h); kb := N.lor (kb k) (N.ldiff (kb h) (km k)); ex := ex k |}.
+Fixpoint mixed (k h : list wk) : list wk :=
+  match k, h with a :: k, b :: h => mixed_word a b :: mixed k h | k, _ => k end.
+(** A hint with the result of a test. If it contradicts what is known of a word, the path is another one up to there: the newest
+    bits count. *)
+Definition with_result (t : tst) (b : bool) (h : know) : know :=
+  match learn h t b with
+  | Some h => h
+  | None => Knowing (mixed (words (suppose (FT t) b (nothing (length (words h))))) (words h)) (facts h)
+  end.
+Definition with_results (t : tst) (b : bool) (l : list know) : list know :=
+  match flat_map (fun h => match learn h t b with Some h => [h] | None => [] end) l with
+  | [] => map (with_result t b) l
+  | l => l
+  end.
 (** The same place, for both results of a test. *)
 Definition split (how : option way) (p : place) (t : tst) : list place :=
-  let with_result b := match learn (known p) t b with
+  let branch b := match learn (known p) t b with
     | Some K =>
-      let hint := match hint p with
-        | Some h => match learn h t b with Some h => Some h | None => hint p end | None => None end in
-      [Place K (after_split how K (pol p)) (rest p) (notes p) (acc p) (idx p) (mem p) hint]
+      [Place K (after_split how K (pol p)) (rest p) (notes p) (acc p) (idx p) (mem p) (with_results t b (hints p))]
     | None => [] end in
-  with_result true ++ with_result false.
+  branch true ++ branch false.
 (** A return of [e]. *)
 Definition leaf (how : option way) (p : place) (e : sexp) : list place + stop :=
   let K := known p in
-  match ask_due K (pol p) with
+  match (match e with C v => due_gives K v (pol p) | _ => inl false end) with
+  | inl true => inl []
   | inr t => inl (split how p (choose K t))
-  | inl v =>
-    match decide K (Eq, e, C v) with
-    | Some true => inl []
-    | Some false =>
-      match impossible 0 (words K) with
-      | inl true => inl [] | inl false => inr (Differs (match hint p with Some h => h | None => K end))
-      | inr t => inl (split how p t) end
-    | None => inl (split how p (choose K (Eq, e, C v)))
+  | inl false =>
+    match ask_due K (pol p) with
+    | inr t => inl (split how p (choose K t))
+    | inl v =>
+      match decide K (Eq, e, C v) with
+      | Some true => inl []
+      | Some false =>
+        match impossible 0 (words K) with
+        | inl true => inl [] | inl false => inr (Differs (K, hints p) [])
+        | inr t => inl (split how p t) end
+      | None => inl (split how p (choose K (Eq, e, C v)))
+      end
     end
   end.
 Definition operand (s : src) (x : option sexp) : option sexp := match s with SK k => Some (C k) | SX => x end.
@@ -73,7 +94,7 @@ Definition max_size : N := 200.
 (** The place behind the next instruction and [k] more. Values become large only in A. *)
 Definition move_with (p : place) (due : due) (k : nat) (a : sexp) (x : option sexp) (m : list (nat * sexp)) : list place + stop :=
   if max_size <? size a then inr TooComplex
-  else inl [Place (known p) due (skipn k (tl (rest p))) (skipn k (tl (notes p))) a x m (hint p)].
+  else inl [Place (known p) due (skipn k (tl (rest p))) (skipn k (tl (notes p))) a x m (hints p)].
 Definition move (p : place) := move_with p (pol p).
 Definition given (e : option sexp) (f : sexp -> list place + stop) : list place + stop :=
   match e with Some e => f e | None => inr TooComplex end.
@@ -118,9 +139,15 @@ Definition step (how : option way) (p : place) : list place + stop :=
 
 (** * The search *)
 
-(** The places that are left, those to continue from later, and how many steps there may be; all are done; or the search has
-    stopped. *)
-Inductive search := Going (l : list place) (after : later) (steps : N) | Done | Stopped (s : stop).
+(** The places that are left, those to continue from later, how many steps there may be, and the differences that were found; all
+    are done; or the search has stopped. *)
+Inductive search := Going (l : list place) (after : later) (steps : N) (found : list difference) | Done | Stopped (s : stop).
+(** A difference may be one of inputs that take another path, because knowledge was forgotten. So the search goes on for some
+    steps, to find others. *)
+Definition more_steps : N := 1024.
+Definition max_found : nat := 12.
+Definition stopped (found : list difference) (otherwise : search) : search :=
+  match found with d :: others => Stopped (Differs d others) | [] => otherwise end.
 (** Whether paths are expected to meet behind the next instruction: it loads an argument, and the policy is about one syscall. *)
 Definition meets (p : place) : bool :=
   match rest p with LdAbs w :: _ => Nat.leb 2 w && mergeable (pol p) | _ => false end.
@@ -130,19 +157,20 @@ Definition merge (how : way) (l : list place) (after : later) : later :=
 (** Without a [way], paths are followed one by one. *)
 Definition advance (how : option way) (s : search) : search :=
   match s with
-  | Going l after steps =>
-    if steps =? 0 then Stopped TooLong else
+  | Going l after steps found =>
+    if steps =? 0 then stopped found (Stopped TooLong) else
     let steps := steps - 1 in
     match l, after with
-    | [], [] => Done
-    | [], (_, l) :: after => Going l after steps
+    | [], [] => stopped found Done
+    | [], (_, l) :: after => Going l after steps found
     | p :: l, _ =>
       match step how p with
-      | inr s => Stopped s
+      | inr (Differs d _) => Going l after (if Nat.leb max_found (length found) then 0 else N.min steps more_steps) (d :: found)
+      | inr s => stopped found (Stopped s)
       | inl more =>
         match (if meets p then how else None) with
-        | Some how => Going l (merge how more after) steps
-        | None => Going (more ++ l) after steps
+        | Some how => Going l (merge how more after) steps found
+        | None => Going (more ++ l) after steps found
         end
       end
     end
@@ -152,7 +180,7 @@ Definition advance (how : option way) (s : search) : search :=
 Fixpoint advance_by (how : option way) (n : nat) (s : search) : search :=
   match n with
   | O => advance how s
-  | S n => match advance_by how n s with Going _ _ _ as s => advance_by how n s | s => s end
+  | S n => match advance_by how n s with Going _ _ _ _ as s => advance_by how n s | s => s end
   end.
 
 (** * Soundness *)
@@ -189,6 +217,10 @@ Lemma leaf_sound how p e l : leaf how p e = inl l -> Forall right l ->
     run n (rest p) (ev d (acc p)) x s d = Some (ev d e)) -> right p.
 Proof.
   unfold leaf. intros H F R.
+  destruct (match e with C v => due_gives (known p) v (pol p) | _ => inl false end) as [[|]|t] eqn:G;
+    [|clear G|injection H as <-; exact (split_sound _ _ _ F)].
+  { destruct e as [v| |]; try discriminate. intros d Hd S n x s Hn Hx Hm. rewrite (R d Hd S n x s Hn Hx Hm).
+    rewrite (due_gives_sound _ d Hd S _ _ G). reflexivity. }
   destruct (ask_due (known p) (pol p)) as [v|t] eqn:A; [|injection H as <-; exact (split_sound _ _ _ F)].
   destruct (decide (known p) (Eq, e, C v)) as [[|]|] eqn:D.
   - intros d Hd S n x s Hn Hx Hm. rewrite (R d Hd S n x s Hn Hx Hm).
@@ -274,7 +306,7 @@ Proof.
 Qed.
 
 Definition fine (s : search) : Prop :=
-  match s with Going l after _ => Forall right l /\ all_right after | Done => True | Stopped _ => False end.
+  match s with Going l after _ [] => Forall right l /\ all_right after | Done => True | _ => False end.
 Lemma merge_sound how l : forall after, all_right (merge how l after) -> Forall right l /\ all_right after.
 Proof.
   unfold merge. induction l as [|p l IH]; intros after F; [split; [constructor|exact F]|]. cbn [fold_left] in F.
@@ -283,11 +315,14 @@ Proof.
 Qed.
 Lemma advance_sound how s : fine (advance how s) -> fine s.
 Proof.
-  destruct s as [l after n| |]; cbn [advance fine]; auto. destruct (n =? 0); [contradiction|]. destruct l as [|p l].
-  - destruct after as [|[m l] after]; cbn [fine].
+  destruct s as [l after n found| |]; cbn [advance fine]; auto. destruct found as [|d found].
+  2: { destruct (n =? 0), l as [|p l], after as [|[m l'] after]; cbn [stopped fine]; auto;
+       destruct (step how p) as [more|[]]; cbn [stopped fine]; auto; destruct (if meets p then how else None); auto. }
+  destruct (n =? 0); [contradiction|]. destruct l as [|p l].
+  - destruct after as [|[m l] after]; cbn [stopped fine].
     + intros _. split; constructor.
     + intros [L A]. split; [constructor|constructor; assumption].
-  - destruct (step how p) as [more|] eqn:E; cbn [fine]; [|contradiction].
+  - destruct (step how p) as [more|[]] eqn:E; cbn [stopped fine]; try contradiction.
     destruct (if meets p then how else None) as [w|]; cbn [fine]; intros [L A].
     + destruct (merge_sound _ _ _ A) as [M A']. split; [constructor; [exact (step_sound how p more E M)|exact L]|exact A'].
     + apply Forall_app in L. destruct L as [M L]. split; [constructor; [exact (step_sound how p more E M)|exact L]|exact A].
@@ -300,17 +335,27 @@ Qed.
 
 (** * The answer *)
 
-Definition begin (variables : nat) (pol : policy) (p : list insn) : place :=
-  Place (nothing (16 + 2 * variables)) (prepare pol) p (notes_of p) (C 0) (Some (C 0)) [] None.
+Definition begin (variables : nat) (pol : policy) (p : list insn) (how : option way) : place :=
+  let due := prepare (match how with Some _ => expand | None => fun l => l end) pol in
+  Place (nothing (16 + 2 * variables)) due p (notes_of p) (C 0) (Some (C 0)) [] [].
 (** What the search finds in this many steps. *)
-Definition find_out (how : option way) (steps : N) (p : place) : search := advance_by how 24 (Going [p] [] steps).
+Definition find_out (how : option way) (steps : N) (p : place) : search := advance_by how 24 (Going [p] [] steps []).
+
+(** So that Coq does not run the search when it compares terms. *)
+Strategy 1000 [advance_by].
+Lemma advance_by_right how n steps p : advance_by how n (Going [p] [] steps []) = Done -> right p.
+Proof.
+  intro H. pose proof (advance_by_sound how n (Going [p] [] steps [])) as G. rewrite H in G. exact (Forall_inv (proj1 (G I))).
+Qed.
 
 Theorem check_sound how steps variables (p : list insn) (pol : policy) :
-  find_out how steps (begin variables pol p) = Done ->
+  find_out how steps (begin variables pol p how) = Done ->
   forall d, wf d -> run (length p) p 0 0 (fun _ => 0) d = Some (verdict d pol).
 Proof.
-  intros H d Hd.
-  assert (fine (Going [begin variables pol p] [] steps)) as [F _] by (apply (advance_by_sound how 24); unfold find_out in H; rewrite H; exact I).
-  rewrite <- (prepare_sound d pol Hd).
-  apply Forall_inv in F. exact (F d Hd (nothing_sound _ d Hd) (length p) 0 (fun _ => 0) (le_n _) eq_refl (fun _ => I)).
+  intros H d Hd. apply advance_by_right in H. unfold begin in H. revert H.
+  set (g := match how with Some _ => expand | None => fun l => l end).
+  assert (forall l def, clauses_val d (g l) def = clauses_val d l def) as G.
+  { intros l def. unfold g. destruct how; [apply expand_sound, Hd|reflexivity]. }
+  rewrite <- (prepare_sound d g pol Hd G). generalize (prepare g pol). intros due R.
+  exact (R d Hd (nothing_sound _ d Hd) (length p) 0 (fun _ => 0) (le_n _) eq_refl (fun _ => I)).
 Qed.

@@ -4,7 +4,7 @@
     A place may be replaced by one of which less is known, and dropped if another one covers it: [forget_right] and
     [covers_right]. What to forget is a matter of success only: if too much is, no proof is found. *)
 From Coq Require Import NArith List Bool Lia MSetPositive.
-From Callgate Require Import Spec Know View Decide Ask.
+From Callgate Require Import Spec Know View Decide Ask Clauses.
 Import ListNotations.
 Open Scope N_scope.
 
@@ -14,11 +14,11 @@ Open Scope N_scope.
     may read X and scratch words as they are. *)
 Record note := Note { left_ : N; loads : N; reads_x : bool; reads_mem : bool }.
 (** A place in the program: the knowledge that leads there, what is left of the policy, the instructions that follow with their
-    notes, and the registers. [None], and a scratch word that is not in the list, may have any value. [hint] is more knowledge,
-    about one of the paths that lead there; only calls of refusals are taken from it. *)
+    notes, and the registers. [None], and a scratch word that is not in the list, may have any value. [hints] are more knowledge,
+    about some of the paths that lead there; only calls of refusals are taken from them. *)
 Record place := Place {
   known : know; pol : due; rest : list insn; notes : list note; acc : sexp; idx : option sexp; mem : list (nat * sexp);
-  hint : option know }.
+  hints : list know }.
 Fixpoint scratch (m : list (nat * sexp)) (i : nat) : option sexp :=
   match m with [] => None | (j, e) :: m => if Nat.eqb i j then Some e else scratch m i end.
 
@@ -55,154 +55,17 @@ Fixpoint notes_of (p : list insn) : list note :=
     Note (match l with n :: _ => left_ n + 1 | [] => 1 end) w rx rm :: l
   end.
 
-(** * Less of a policy: what is known decides some of it *)
+(** * Less of a policy *)
 
-Fixpoint simplify (K : know) (f : form) : form :=
-  match f with
-  | FB _ => f
-  | FT t => match decide K t with Some b => FB b | None => f end
-  | FAnd a b => match simplify K a with
-    | FB false => FB false
-    | FB true => simplify K b
-    | a => match simplify K b with FB false => FB false | FB true => a | b => FAnd a b end
-    end
-  | FOr a b => match simplify K a with
-    | FB true => FB true
-    | FB false => simplify K b
-    | a => match simplify K b with FB true => FB true | FB false => a | b => FOr a b end
-    end
-  | FNot a => match simplify K a with FB b => FB (negb b) | a => FNot a end
-  end.
-Definition every : list (N * N) := [(0, ones)].
-(** [None]: the clause does not apply. *)
-Definition simplify_clause (K : know) (c : clause) : option clause :=
-  match ask_numbers (word K 0) (ranges c) with
-  | No => None
-  | a => match simplify K (guard c) with
-    | FB false => None
-    | f => Some (Clause (gives c) (match a with Yes => every | _ => ranges c end) f)
-    end
-  end.
-Definition is_every (l : list (N * N)) : bool := match l with [(0, hi)] => hi =? ones | _ => false end.
-Definition is_certain (c : clause) : bool := match guard c with FB true => is_every (ranges c) | _ => false end.
-Fixpoint simplify_all (K : know) (l done : list clause) : list clause :=
-  match l with
-  | [] => rev_append done []
-  | c :: l => match simplify_clause K c with
-    | None => simplify_all K l done
-    | Some c => if is_certain c then rev_append done [c] else simplify_all K l (c :: done)
-    end
-  end.
-
-(** For programs that test clause after clause, and test again what they know: a result simplifies the first clause, and those
-    behind it that exclude it, but no others. *)
-Fixpoint suppose (f : form) (b : bool) (K : know) : know :=
-  match f with
-  | FB _ => K
-  | FT t => match learn K t b with Some K => K | None => K end
-  | FAnd f g => if b then suppose f b (suppose g b K) else K
-  | FOr f g => if b then K else suppose f b (suppose g b K)
-  | FNot f => suppose f (negb b) K
-  end.
-Fixpoint simplify_exclusive (K first : know) (l : list clause) : list clause :=
-  match l with
-  | [] => []
-  | c :: rest => match ask_form first (guard c) with
-    | No => match simplify_clause K c with
-      | Some c => c :: simplify_exclusive K first rest | None => simplify_exclusive K first rest end
-    | _ => l
-    end
-  end.
-Definition simplify_first (K : know) (l : list clause) : list clause :=
-  match l with
-  | [] => []
-  | c :: rest =>
-    let rest := simplify_exclusive K (suppose (guard c) true (nothing (length (words K)))) rest in
-    match simplify_clause K c with Some c => c :: rest | None => rest end
-  end.
-
-Definition on_clauses (f : list clause -> list clause) (p : due) : due :=
-  let on r := match r with Clauses l default => Clauses (f l) default | r => r end in
+(** Changes the clauses of a policy about one syscall. The function gets what is given without them, too. *)
+Definition on_clauses (f : N -> list clause -> list clause) (p : due) : due :=
+  let on r := match r with Clauses l default => Clauses (f default l) default | r => r end in
   match p with inl r => inl (on r) | inr l => inr (map on l) end.
-
-Lemma simplify_sound K d f : wf d -> sat K d -> fval d (simplify K f) = fval d f.
-Proof.
-  intros Hd S. induction f as [b|t|a IHa b IHb|a IHa b IHb|a IHa]; cbn [simplify fval].
-  - reflexivity.
-  - destruct (decide K t) as [b|] eqn:D; [|reflexivity]. symmetry. exact (decide_sound _ _ _ _ Hd S D).
-  - rewrite <- IHa, <- IHb. destruct (simplify K a) as [[|]| | | |]; try reflexivity;
-      destruct (simplify K b) as [[|]| | | |]; cbn [fval]; rewrite ?andb_true_r, ?andb_false_r; reflexivity.
-  - rewrite <- IHa, <- IHb. destruct (simplify K a) as [[|]| | | |]; try reflexivity;
-      destruct (simplify K b) as [[|]| | | |]; cbn [fval]; rewrite ?orb_true_r, ?orb_false_r; reflexivity.
-  - rewrite <- IHa. destruct (simplify K a); reflexivity.
-Qed.
-Lemma is_every_sound d l : wf d -> is_every l = true -> covers (d 0%nat) l = true.
-Proof.
-  intro Hd. destruct l as [|[[|lo] hi] [|i l]]; try discriminate. cbn [is_every]. intro E. apply N.eqb_eq in E. subst hi.
-  unfold covers. cbn [existsb fst snd]. pose proof (Hd 0%nat) as H. unfold W in H. unfold ones.
-  destruct (N.leb_spec 0 (d 0%nat)), (N.leb_spec (d 0%nat) 4294967295); try reflexivity; lia.
-Qed.
-
-Section Simplify.
-Variables (K : know) (d : data).
-Hypotheses (Hd : wf d) (S : sat K d).
-
-Lemma simplify_clause_sound c :
-  match simplify_clause K c with
-  | Some c' => gives c' = gives c /\ applies d c' = applies d c
-  | None => applies d c = false
-  end.
-Proof.
-  unfold simplify_clause, applies. pose proof (ask_numbers_sound K d S (ranges c)) as A.
-  rewrite <- (simplify_sound K d (guard c) Hd S).
-  destruct (ask_numbers _ _); cbn [is_ans] in A.
-  - rewrite A. destruct (simplify K (guard c)) as [[|]| | | |] eqn:E; try reflexivity; cbn [gives ranges guard];
-      split; try reflexivity; rewrite (is_every_sound d every Hd eq_refl); reflexivity.
-  - rewrite A. reflexivity.
-  - destruct (simplify K (guard c)) as [[|]| | | |]; try (split; reflexivity). apply andb_false_r.
-Qed.
-Lemma simplify_all_sound l def : forall done,
-  clauses_val d (simplify_all K l done) def = clauses_val d (rev done) (clauses_val d l def).
-Proof.
-  induction l as [|c l IH]; intro done; cbn [simplify_all]; [rewrite rev_append_rev, app_nil_r; reflexivity|].
-  pose proof (simplify_clause_sound c) as A. rewrite (clauses_val_cons d c l).
-  destruct (simplify_clause K c) as [c'|]; [|rewrite A; apply IH]. destruct A as [G A]. rewrite <- G, <- A.
-  destruct (is_certain c') eqn:C.
-  - rewrite rev_append_rev, clauses_val_app, clauses_val_cons. unfold is_certain in C. unfold applies.
-    destruct (guard c') as [[|]| | | |]; try discriminate. rewrite (is_every_sound d _ Hd C). reflexivity.
-  - rewrite IH. cbn [rev]. rewrite clauses_val_app. f_equal. rewrite clauses_val_cons. reflexivity.
-Qed.
-Lemma simplify_exclusive_sound first l def :
-  clauses_val d (simplify_exclusive K first l) def = clauses_val d l def.
-Proof.
-  induction l as [|c l IH]; cbn [simplify_exclusive]; [reflexivity|]. destruct (ask_form first _); try reflexivity.
-  pose proof (simplify_clause_sound c) as A. rewrite (clauses_val_cons d c l).
-  destruct (simplify_clause K c) as [c'|]; [|rewrite A; exact IH].
-  destruct A as [G A]. rewrite clauses_val_cons, G, A, IH. reflexivity.
-Qed.
-Lemma simplify_first_sound l def : clauses_val d (simplify_first K l) def = clauses_val d l def.
-Proof.
-  destruct l as [|c l]; cbn [simplify_first]; [reflexivity|].
-  pose proof (simplify_clause_sound c) as A. rewrite (clauses_val_cons d c l).
-  destruct (simplify_clause K c) as [c'|]; [|rewrite A; apply simplify_exclusive_sound].
-  destruct A as [G A]. rewrite clauses_val_cons, G, A, simplify_exclusive_sound. reflexivity.
-Qed.
-End Simplify.
-
-Lemma on_clauses_sound d f p : (forall l def, clauses_val d (f l) def = clauses_val d l def) ->
+Lemma on_clauses_sound d f p : (forall l def, clauses_val d (f def l) def = clauses_val d l def) ->
   due_val d (on_clauses f p) = due_val d p.
 Proof.
   intro H. destruct p as [[| |l def]|l]; try reflexivity; cbn [on_clauses due_val]; [apply H|].
   f_equal. rewrite map_map. apply map_ext. intros [| |]; try reflexivity. apply H.
-Qed.
-
-Lemma suppose_sound d f : wf d -> forall K b, sat K d -> fval d f = b -> sat (suppose f b K) d.
-Proof.
-  intro Hd. induction f as [c|t|f IHf g IHg|f IHf g IHg|f IHf]; intros K b S E; cbn [suppose fval] in *; try assumption.
-  - destruct (learn_sound K d t Hd S) as [K' [L S']]. rewrite E in L. rewrite L. exact S'.
-  - destruct b; [|exact S]. apply andb_true_iff in E. destruct E. auto.
-  - destruct b; [exact S|]. apply orb_false_iff in E. destruct E. auto.
-  - apply IHf; [exact S|]. rewrite <- E. symmetry. apply negb_involutive.
 Qed.
 
 (** * Less knowledge *)
@@ -226,10 +89,13 @@ Qed.
 Lemma keep_words_sound keep K d : wf d -> sat K d -> sat (keep_words keep K) d.
 Proof. intros Hd [H _]. split; [|constructor]. exact (only_sound keep (words K) 0 d Hd H). Qed.
 
-(** Three ways to forget. [Keep]: what is known about words that are loaded again is kept. [Decide]: it decides clauses, and is
-    forgotten, for programs that make each test once on a path. [Follow]: each result simplifies the first clauses, and is
-    forgotten. What is known about words that are not loaded again decides all clauses. *)
-Inductive way := Keep | Decide | Follow.
+(** Ways to forget. [Keep]: what is known about words that are loaded again is kept. [Decide]: it decides clauses, and is
+    forgotten, for programs that make each test once on a path. With the others, each result of a jump simplifies clauses at
+    once, and is forgotten. [Once]: all clauses, but only tests of the same bits. [Again]: the first one and those behind it that
+    are [informed], for programs that test clause after clause. [Follow]: the first one and those behind it that exclude it. What
+    is known about words that are not loaded again decides all clauses. *)
+Inductive way := Keep | Decide | Once | Again | Beside | Follow.
+Definition follows (how : option way) : bool := match how with Some (Once | Again | Beside | Follow) => true | _ => false end.
 Definition mergeable (p : due) : bool :=
   let is r := match r with Clauses _ _ => true | _ => false end in match p with inl r => is r | inr l => forallb is l end.
 Definition numbered (p : due) : bool :=
@@ -242,43 +108,64 @@ Definition forget (how : way) (p : place) : place :=
   let m := if reads_mem n then m else [] in
   let live := fold_left (fun live e => N.lor live (words_in (snd e))) m
     (N.lor (N.lor (loads n) (words_in a)) (match x with Some e => words_in e | None => 0 end)) in
-  let due := match how with
-    | Follow => on_clauses (fun l => simplify_all (keep_words (N.ldiff (N.ones 64) live) K) l []) due
-    | _ => on_clauses (fun l => simplify_all K l []) due
-    end in
+  let used := if follows (Some how) then keep_words (N.ldiff (N.ones 64) live) K else K in
+  let due := on_clauses (fun default l => simplify_all used (decided (decide used)) default l []) due in
   let keep := N.lor (match how with Keep => live | _ => N.land live 3 end) (if numbered due then 1 else 0) in
-  Place (keep_words keep K) due rest notes a x m (match h with Some _ => h | None => Some K end).
+  Place (keep_words keep K) due rest notes a x m (match h with [] => [K] | _ => h end).
 
-(** What is left of the policy after a split, for which there is this knowledge, and after a jump, whose condition has a result.
-    A split by the condition of a jump is followed by the jump, so [Follow] simplifies clauses once. *)
-Definition first_clauses (K : know) (f : form) (b : bool) (p : due) : due :=
-  on_clauses (simplify_first (suppose f b (nothing (length (words K))))) p.
+(** What is left of the clauses after a jump, whose condition has a result. *)
+Definition after_result (how : way) (none : know) (f : form) (b : bool) (l : list clause) : list clause :=
+  let K := suppose f b none in
+  match how, l with
+  | Once, _ => simplify_while (fun _ => true) K (decided (tells (scope_of f b) K)) l
+  | (Again | Beside), c :: rest =>
+    let first := literals (guard c) [] in
+    let is_alone := match how, rest with
+      | Again, next :: _ => negb (alternate first (literals (guard next) [])) | _, _ => false end in
+    let chosen := informed (suppose f true none) (suppose f false none) is_alone first (values_in none first) in
+    simplify_first chosen K (decided (tells (scope_of f b) K)) c rest
+  | Follow, c :: rest => simplify_first (exclusive (suppose (guard c) true none)) K (decided (decide K)) c rest
+  | _, _ => l
+  end.
+(** What is left of the policy after a split, for which there is this knowledge, and after a jump. A split by the condition of a
+    jump is followed by the jump, so that clauses are simplified once. *)
 Definition after_split (how : option way) (K : know) (p : due) : due :=
-  match how with Some Follow => if mergeable p then p else narrow K p | _ => narrow K p end.
+  if follows how && mergeable p then p else narrow K p.
 Definition after_jump (how : option way) (K : know) (f : form) (b : bool) (p : due) : due :=
-  match how with Some Follow => first_clauses K f b p | _ => p end.
+  match how with
+  | Some how => on_clauses (fun _ => after_result how (nothing (length (words K))) f b) p
+  | None => p
+  end.
 
-Lemma first_clauses_sound K f b p d : wf d -> fval d f = b -> due_val d (first_clauses K f b p) = due_val d p.
+Lemma after_result_sound how n f b l def d : wf d -> fval d f = b ->
+  clauses_val d (after_result how (nothing n) f b l) def = clauses_val d l def.
 Proof.
-  intros Hd E. apply on_clauses_sound. intros l def. apply simplify_first_sound; [exact Hd|].
-  apply suppose_sound; [exact Hd|apply nothing_sound, Hd|exact E].
+  intros Hd E. pose proof (suppose_sound d f Hd (nothing n) b (nothing_sound n d Hd) E) as S.
+  assert (forall s t, fval d (decided (tells s (suppose f b (nothing n))) t) = holds d t) as T.
+  { intros s t. apply decided_sound. intros t' b'. apply tells_sound; assumption. }
+  destruct how, l as [|c l]; try reflexivity; cbn [after_result].
+  - apply simplify_while_sound; auto.
+  - apply simplify_first_sound; auto.
+  - apply simplify_first_sound; auto.
+  - apply simplify_first_sound; auto. intro t. apply decided_sound. intros t' b'. apply decide_sound; assumption.
 Qed.
 Lemma after_split_sound how K p d : wf d -> sat K d -> due_val d (after_split how K p) = due_val d p.
-Proof.
-  intros Hd S. unfold after_split.
-  destruct how as [[]|]; try apply (narrow_sound K d Hd S). destruct (mergeable p); [reflexivity|apply (narrow_sound K d Hd S)].
-Qed.
+Proof. intros Hd S. unfold after_split. destruct (_ && _); [reflexivity|apply (narrow_sound K d Hd S)]. Qed.
 Lemma after_jump_sound how K f b p d : wf d -> fval d f = b -> due_val d (after_jump how K f b p) = due_val d p.
-Proof. intros Hd E. destruct how as [[]|]; try reflexivity. apply first_clauses_sound; assumption. Qed.
+Proof.
+  intros Hd E. destruct how as [how|]; [|reflexivity]. apply on_clauses_sound. intros l def.
+  exact (after_result_sound how _ f b l def d Hd E).
+Qed.
 
 Lemma forget_right how p : right (forget how p) -> right p.
 Proof.
   destruct p as [K due q ns a x m h]. intros R d Hd S n v s Hn Hx Hm. unfold forget, right in R.
   cbn [known pol rest acc idx mem] in *. rewrite (R d); clear R; try assumption.
-  - assert (forall K l def, sat K d -> clauses_val d (simplify_all K l []) def = clauses_val d l def) as All.
-    { intros K' l def S'. exact (simplify_all_sound K' d Hd S' l def []). }
-    f_equal. destruct how; apply on_clauses_sound; intros l def;
-      apply All; auto using keep_words_sound.
+  - match goal with |- context [simplify_all ?K'] => set (used := K') end. assert (sat used d) as U.
+    { unfold used. destruct (follows _); [apply keep_words_sound; assumption|exact S]. }
+    assert (forall t, fval d (decided (decide used) t) = holds d t) as T.
+    { intro t. apply decided_sound. intros t' b'. apply decide_sound; assumption. }
+    f_equal. apply on_clauses_sound. intros l def. exact (simplify_all_sound used d _ Hd U T l def []).
   - apply keep_words_sound; assumption.
   - destruct (reads_x _); [exact Hx|exact I].
   - destruct (reads_mem _); [exact Hm|]. intro i. exact I.
@@ -367,16 +254,34 @@ Qed.
 (** * Places to continue from later, those with the most instructions left first *)
 
 Definition later := list (N * list place).
+(** The places, one of which covers [p] and gets its hints. *)
+Definition max_hints : nat := 6.
+Definition add_hints (g p : place) : place :=
+  let '(Place K due rest notes a x m h) := g in
+  Place K due rest notes a x m (if Nat.leb max_hints (length h) then h else h ++ hints p).
+Fixpoint cover (p : place) (ps : list place) : option (list place) :=
+  match ps with
+  | [] => None
+  | g :: ps => if covers_place g p then Some (add_hints g p :: ps) else option_map (cons g) (cover p ps)
+  end.
 Fixpoint postpone (p : place) (n : N) (l : later) : later :=
   match l with
   | [] => [(n, [p])]
   | (m, ps) :: rest =>
     if m <? n then (n, [p]) :: l
     else if n <? m then (m, ps) :: postpone p n rest
-    else (m, if existsb (fun g => covers_place g p) ps then ps else p :: ps) :: rest
+    else (m, match cover p ps with Some ps => ps | None => p :: ps end) :: rest
   end.
 Definition all_right (l : later) : Prop := Forall (fun e => Forall right (snd e)) l.
 
+Lemma cover_sound p : forall ps l, cover p ps = Some l -> Forall right l -> right p /\ Forall right ps.
+Proof.
+  induction ps as [|g ps IH]; intros l; cbn [cover]; [discriminate|]. destruct (covers_place g p) eqn:C.
+  - intro E; apply some_inj in E; subst l. intro F. inversion_clear F as [|? ? A B].
+    assert (right g) as G by (destruct g; exact A). split; [exact (covers_right g p C G)|constructor; assumption].
+  - destruct (cover p ps) as [l'|]; [|discriminate]. intro E; apply some_inj in E; subst l. intro F.
+    inversion_clear F as [|? ? A B]. destruct (IH l' eq_refl B). split; [assumption|constructor; assumption].
+Qed.
 Lemma postpone_sound p n l : all_right (postpone p n l) -> right p /\ all_right l.
 Proof.
   unfold all_right. induction l as [|[m ps] l IH]; cbn [postpone]; intro H.
@@ -385,8 +290,7 @@ Proof.
     { inversion_clear H as [|? ? A B]. split; [exact (Forall_inv A)|exact B]. }
     destruct (n <? m).
     { inversion_clear H as [|? ? A B]. destruct (IH B) as [R F]. split; [exact R|constructor; assumption]. }
-    inversion_clear H as [|? ? A B]. cbn [snd] in A. destruct (existsb _ ps) eqn:E.
-    + apply existsb_exists in E. destruct E as [g [I G]]. rewrite Forall_forall in A.
-      split; [exact (covers_right g p G (A g I))|constructor; [apply Forall_forall, A|exact B]].
+    inversion_clear H as [|? ? A B]. cbn [snd] in A. destruct (cover p ps) as [ps'|] eqn:E.
+    + destruct (cover_sound p ps ps' E A) as [R F]. split; [exact R|constructor; [exact F|exact B]].
     + inversion_clear A. split; [assumption|constructor; assumption].
 Qed.

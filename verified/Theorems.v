@@ -1,6 +1,6 @@
 (** The theorems, about the bytes of a policy text and of a program. *)
 From Coq Require Import NArith List Bool Lia.
-From Callgate Require Import Spec Text Know View Decide Ask Merge Check.
+From Callgate Require Import Spec Text Know View Decide Ask Clauses Merge Check.
 Import ListNotations.
 Open Scope N_scope.
 
@@ -45,23 +45,32 @@ Definition repair (f : tst * bool) (values : list N) : list N :=
   | Some l => l
   | None => values
   end.
-Definition calls (o : order) (K : know) : list (list N * list N) :=
-  let values := map (fun k => match least_value k with Some (v, _) => v | None => 0 end) (words K) in
+Definition calls_with (o : order) (K : know) : list (list N * list N) :=
+  let values := map (fun k => match least_value k with Some (v, _) => v | None => mn k end) (words K) in
   let repaired := fold_left (fun l f => repair f l) (rev_append (facts K) []) values in
   map (call_of o) [values; repaired; fold_left (fun l f => repair f l) (facts K) repaired].
+Definition calls (o : order) (d : difference) : list (list N * list N) :=
+  let '(K, hints) := d in
+  flat_map (fun h => calls_with o h ++ calls_with o (Knowing (mixed (words K) (words h)) (facts K))) hints ++ calls_with o K.
 
 (** * The checker *)
 
 (** Ways to search, one after the other, with their steps. Few programs need more than the first. *)
 Definition ways : list (option way * N) :=
-  [(None, 16384); (Some Follow, 16384); (Some Decide, 16384); (Some Keep, 8192); (None, 262144)].
-Fixpoint search_all (ways : list (option way * N)) (start : place) (refusal : know -> answer) (why : reason) : answer :=
+  [(None, 16384); (Some Again, 16384); (Some Beside, 16384); (Some Once, 8192); (Some Follow, 16384); (Some Decide, 8192);
+   (Some Keep, 4096); (None, 262144)].
+Fixpoint first_refusal (refusal : difference -> answer) (l : list difference) : answer :=
+  match l with
+  | [] => Undecided NoCall
+  | d :: l => match refusal d with Undecided _ => first_refusal refusal l | a => a end
+  end.
+Fixpoint search_all (ways : list (option way * N)) (start : option way -> place) (refusal : difference -> answer) (why : reason) : answer :=
   match ways with
   | [] => Undecided why
   | (how, steps) :: ways =>
-    match find_out how steps start with
+    match find_out how steps (start how) with
     | Done => Accepted
-    | Stopped (Differs K) => match refusal K with Undecided why => search_all ways start refusal why | a => a end
+    | Stopped (Differs d others) => match first_refusal refusal (d :: others) with Undecided why => search_all ways start refusal why | a => a end
     | Stopped TooComplex => search_all ways start refusal (match how with None => Complexity | _ => why end)
     | _ => search_all ways start refusal (match how with None => Budget | _ => why end)
     end
@@ -74,7 +83,7 @@ Definition check_bytes (text program : list N) : answer :=
     | None => WrongProgram
     | Some l =>
       search_all ways (begin (length (variables p)) (meaning p) l)
-        (fun K => first_answer (map (distinguishes (byte_order p) (meaning p) program) (calls (byte_order p) K))) Budget
+        (fun d => first_answer (map (distinguishes (byte_order p) (meaning p) program) (calls (byte_order p) d))) Budget
     end
   end.
 
@@ -145,13 +154,20 @@ Proof.
   - intro E. rewrite E, N.eqb_refl, andb_false_r in F. discriminate.
 Qed.
 
+Lemma first_refusal_sound refusal l :
+  (exists why, first_refusal refusal l = Undecided why) \/ exists d, refusal d = first_refusal refusal l.
+Proof.
+  induction l as [|d l IH]; cbn [first_refusal]; [left; eauto|]. destruct (refusal d) eqn:R; try exact IH; right; exists d; exact R.
+Qed.
 Lemma search_all_sound ways start refusal why a : search_all ways start refusal why = a ->
-  (a = Accepted /\ exists how steps, find_out how steps start = Done) \/ (exists why, a = Undecided why) \/
-  exists K, refusal K = a.
+  (a = Accepted /\ exists how steps, find_out how steps (start how) = Done) \/ (exists why, a = Undecided why) \/
+  exists d, refusal d = a.
 Proof.
   revert why. induction ways as [|[how steps] ways IH]; intros why; cbn [search_all]; [intros <-; eauto|].
-  destruct (find_out how steps start) as [| |[K| |]] eqn:D; try apply IH; [intros <-; eauto|].
-  destruct (refusal K) eqn:R; try apply IH; intros <-; eauto.
+  destruct (find_out how steps (start how)) as [| |[d others| |]] eqn:D; try apply IH; [intros <-; eauto|].
+  pose proof (first_refusal_sound refusal (d :: others)) as F.
+  destruct (first_refusal refusal (d :: others)) eqn:R; try apply IH; intros <-; right; right;
+    (destruct F as [[why' F]|F]; [discriminate|exact F]).
 Qed.
 
 (** An accepted program returns what the policy says, for every call and all values of the variables. *)
@@ -162,7 +178,7 @@ Theorem accepted text program : check_bytes text program = Accepted ->
 Proof.
   unfold check_bytes. destruct (parse text) as [p|]; [|discriminate].
   destruct (load (byte_order p) program) as [l|] eqn:L; [|discriminate]. intro E.
-  destruct (search_all_sound _ _ _ _ _ E) as [(_ & how & steps & A)|[[why X]|[K X]]]; [clear E|discriminate|
+  destruct (search_all_sound _ _ _ _ _ E) as [(_ & how & steps & A)|[[why X]|[d X]]]; [clear E|discriminate|
     destruct (first_answer_sound _ _ _ _ _ X) as [?|(? & ? & ? & ? & ? & _)]; discriminate].
   exists p. split; [reflexivity|]. intros bytes vars B _. unfold kernel_run. rewrite L.
   rewrite (run_same _ _ _ _ _ _ (input (byte_order p) bytes vars)).
@@ -180,7 +196,7 @@ Theorem refused text program o bytes vars returned demanded :
 Proof.
   unfold check_bytes. destruct (parse text) as [p|]; [|discriminate].
   destruct (load (byte_order p) program) as [l|]; [|discriminate]. intro E. exists p.
-  destruct (search_all_sound _ _ _ _ _ E) as [[X _]|[[why X]|[K Q]]]; [discriminate|discriminate|].
+  destruct (search_all_sound _ _ _ _ _ E) as [[X _]|[[why X]|[d Q]]]; [discriminate|discriminate|].
   destruct (first_answer_sound _ _ _ _ _ Q) as [X|(? & ? & ? & ? & X & H)]; [discriminate|].
   injection X as -> -> -> -> ->. split; [reflexivity|]. split; [reflexivity|exact H].
 Qed.

@@ -152,5 +152,37 @@ let () =
      "200 rules about bits of two arguments", "accepted", masks 200 None;
      "the first of 24 rules is wrong", "refused", masks 24 (Some 0);
      "the last of 24 rules is wrong", "refused", masks 24 (Some 23)];
+  (* Three rules at a time share a bit of the first argument, which is tested once for all three; if it is clear, the argument is
+     still in A at the test of the next three. *)
+  let shared n wrong =
+    let groups = List.init n (fun i -> 1 lsl (7 * i mod 31), List.init 3 (fun j -> 1 lsl ((11 * i + 5 * j) mod 29))) in
+    let rule a b = Printf.sprintf "rule 1\nnr 0 - 0xffffffff\narg0.low & %d == %d\narg1.low & %d == %d\n" a a b b in
+    let text = String.concat "" (List.concat_map (fun (a, l) -> List.map (rule a) l) groups) in
+    let insns = List.concat (List.mapi (fun i (a, l) ->
+      let behind = 6 * (n - i) - 2 in
+      let test j b = jset (if Some i = wrong then b lxor 0x20000000 else b) (behind - j) 0 in
+      [ld low; jset a 0 5; ld low1] @ List.mapi test l) groups) in
+    "callgate-policy 1\nbyte-order little\nfilter 0\narch 3 2\n" ^ text,
+    [ld 4; jeq 3 1 0; ret 0] @ insns @ [ld low; ret 2; ret 1] in
+  List.iter (fun (name, expected, (text, insns)) -> check name expected text insns)
+    ["42 rules that share tests", "accepted", shared 14 None;
+     "the first rules that share a test are wrong", "refused", shared 14 (Some 0);
+     "the last rules that share a test are wrong", "refused", shared 14 (Some 13)];
+  (* Orders of 64 bits of two arguments: each has two alternatives, and a program that tests them one after the other tests the
+     high half once for both. *)
+  let orders n wrong =
+    let bounds = List.init n (fun i -> i + 1, 1000 - 7 * i, 2 * i + 1, 5 * i + 3) in
+    let rule (h, l, g, k) = Printf.sprintf
+      "rule 1\nnr 0 - 0xffffffff\narg0 > 0x%x%08x\narg1 < 0x%x%08x\n" h l g k in
+    let insns = List.concat (List.mapi (fun i (h, l, g, k) ->
+      let k = if Some i = wrong then k + 1 else k in
+      (* The sixth instruction is behind the test of arg0, the last one behind that of arg1. *)
+      [ld high; jgt h 3 0; jeq h 0 8; ld low; jgt l 0 6;
+       ld high1; jge g 0 3; jeq g 0 3; ld low1; jge k 1 0; ret 1]) bounds) in
+    "callgate-policy 1\nbyte-order little\nfilter 0\narch 3 2\n" ^ String.concat "" (List.map rule bounds),
+    [ld 4; jeq 3 1 0; ret 0] @ insns @ [ret 2] in
+  List.iter (fun (name, expected, (text, insns)) -> check name expected text insns)
+    ["20 rules about orders of two arguments", "accepted", orders 20 None;
+     "an order is wrong", "refused", orders 20 (Some 11)];
   Printf.printf "%d tests, %d failures\n" !count !failures;
   exit (if !failures = 0 then 0 else 1)

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 
+use callgate_core::policy::Policy;
 use libc::c_int;
 
 use super::call::{guarded, on, raw_status, status};
@@ -42,6 +43,11 @@ pub extern "C" fn seccomp_export_bpf(ctx: Handle, fd: c_int) -> c_int {
             write(context, fd, program.bytes())
         })
     })
+}
+
+/// The rules of a context as a policy, the one of which its program is proved. For tests in Rust: C programs do not have it.
+pub fn policy_of(ctx: Handle) -> Option<Policy> {
+    registry::with(ctx, |context| context.policy()).ok()
 }
 
 fn write(context: &Context, fd: c_int, mut bytes: &[u8]) -> Result<()> {

@@ -21,7 +21,7 @@ pub use contexts::{
     seccomp_transaction_reject, seccomp_transaction_start,
 };
 pub use load::{
-    seccomp_export_bpf, seccomp_export_bpf_mem, seccomp_export_pfc, seccomp_load,
+    policy_of, seccomp_export_bpf, seccomp_export_bpf_mem, seccomp_export_pfc, seccomp_load,
     seccomp_notify_addfd, seccomp_notify_alloc, seccomp_notify_fd, seccomp_notify_free,
     seccomp_notify_id_valid, seccomp_notify_receive, seccomp_notify_respond,
 };

@@ -26,9 +26,7 @@ impl Exported {
         instructions: Instructions,
         filters: &[ArchFilter],
     ) -> Result<Exported> {
-        let sets = filters.iter().map(|filter| filter.rules.set());
-        let sections = sections(sets, attributes.default, attributes.bad_arch);
-        let policy = Policy::new(sections, attributes.bad_arch).map_err(|_| Error::Internal)?;
+        let policy = policy(attributes, filters)?;
         let weights = weights(filters)?;
         let aim = attributes.aim();
         let options =
@@ -61,6 +59,13 @@ impl Exported {
     pub(crate) fn insns(&self) -> u16 {
         self.program.len() as u16
     }
+}
+
+/// The rules as a policy.
+pub(super) fn policy(attributes: &Attributes, filters: &[ArchFilter]) -> Result<Policy> {
+    let sets = filters.iter().map(|filter| filter.rules.set());
+    let sections = sections(sets, attributes.default, attributes.bad_arch);
+    Policy::new(sections, attributes.bad_arch).map_err(|_| Error::Internal)
 }
 
 /// Priorities as weights. Without any priority, the default

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use callgate::{Arch, Verdict};
 use callgate_codegen::Instructions;
+use callgate_core::policy::Policy;
 
-use super::compile::{ArchFilter, Attribute, Attributes, Exported};
+use super::compile::{ArchFilter, Attribute, Attributes, Exported, policy};
 use super::rule::{NewRule, prioritized};
 use crate::arch::native;
 use crate::error::{Error, Result};
@@ -247,6 +248,11 @@ impl Context {
     /// Ends the innermost transaction.
     pub(crate) fn commit_transaction(&mut self) {
         self.transactions.pop();
+    }
+
+    /// The rules as a policy.
+    pub(crate) fn policy(&self) -> Result<Policy> {
+        policy(&self.attributes, &self.filters)
     }
 
     /// The program, which is compiled and proved unless it is there already.

@@ -4,6 +4,7 @@
 //! emulation. The only process of a guest (`guest.c`) executes a [`plan`]; [`answers`] parses its output.
 //! [`verdicts`] compares the verdicts of [`programs`], [`experiments`], [`published`] and [`weighted`] measure their cost,
 //! and [`report`] writes the results. [`costs`] measures the [`forms`] of single instructions, and [`forms_table`] shows them.
+//! [`specification`] compares the specification in Coq with the kernels.
 
 mod answers;
 mod boot;
@@ -22,6 +23,7 @@ mod programs;
 mod published;
 mod report;
 mod run;
+mod specification;
 mod task;
 mod unpack;
 mod verdicts;

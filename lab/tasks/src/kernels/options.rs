@@ -10,6 +10,7 @@ use callgate_tasks::Result;
 pub(crate) const HELP: &str = "\
 usage: cargo lab kernels [OPTION]...
        cargo lab kernels costs [--update | --check] [OPTION]...
+       cargo lab kernels specification [OPTION]...
 
 Boots Debian kernels in emulation, compares the verdicts of programs inside them
 with the reference interpreter, and measures the cost of syscalls under filters
@@ -30,6 +31,10 @@ run of all guests also writes lab/results/kernels.md and takes 15 minutes.
 `costs` measures what each form of an instruction costs in each kernel, and
 prints, updates or checks two tables: lab/tasks/src/kernels/measured.rs, and
 that of the code generator, crates/callgate-codegen/src/measured.rs.
+
+`specification` compares what the kernels return for 30,000 calls each (4,000 with
+--quick) of random programs with Spec.v, the specification of the checker that is
+proved in Coq. It needs verified/build/spec-run, which `verified/check` builds.
 
 examples:
   cargo lab kernels

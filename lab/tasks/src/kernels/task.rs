@@ -10,7 +10,7 @@ use super::costs;
 use super::options::Options;
 use super::prepare::prepare;
 use super::report::Report;
-use super::run;
+use super::{run, specification};
 use crate::machine;
 use callgate_tasks::files::{files, make, read, stem, write};
 use callgate_tasks::{Result, workspace};
@@ -21,9 +21,9 @@ const SERVER: &str = include_str!("../compare/weights/server.txt");
 /// Runs the task.
 pub(crate) fn run_task(arguments: &[String]) -> Result<()> {
     if let Some((word, rest)) = arguments.split_first()
-        && word == "costs"
+        && let Some(run) = subcommand(word)
     {
-        return costs::run_task(rest);
+        return run(rest);
     }
     let options = Options::parse(arguments)?;
     let progress = |text: &str| eprintln!("kernels: {text}");
@@ -64,6 +64,15 @@ pub(crate) fn run_task(arguments: &[String]) -> Result<()> {
         println!("wrote {}", path.display());
     }
     report.verdict()
+}
+
+/// What a subcommand runs.
+fn subcommand(word: &str) -> Option<fn(&[String]) -> Result<()>> {
+    match word {
+        "costs" => Some(costs::run_task),
+        "specification" => Some(specification::run_task),
+        _ => None,
+    }
 }
 
 /// The name and the weights of a file, or of the default workload.

@@ -102,13 +102,22 @@ impl Questions {
         calls: &[SeccompData],
         limit: usize,
     ) -> Result<Option<Questions>> {
-        let endian = arch.endian();
         let (program, name) = (&candidate.program, candidate.name.clone());
         let failed = |error: callgate_linux::ProbeError| format!("{name}: {error}");
         let marked = Marked::new(program, calls, arch).map_err(failed)?;
         let chosen = spread(marked.asked(), limit).filter_map(|at| calls.get(at));
         let expected: Vec<(SeccompData, Verdict)> =
-            chosen.map(|data| (*data, program.run(data, endian).verdict)).collect();
+            chosen.map(|data| (*data, program.run(data, arch.endian()).verdict)).collect();
+        Questions::expecting(name, marked, (arch, is_own), expected)
+    }
+
+    /// Those about a marked program, with what is expected.
+    pub(super) fn expecting(
+        name: String,
+        marked: Marked,
+        (arch, is_own): (Arch, bool),
+        expected: Vec<(SeccompData, Verdict)>,
+    ) -> Result<Option<Questions>> {
         let mut calls = Vec::with_capacity(expected.len() + 1);
         for (data, verdict) in &expected {
             let errno = marked.errno(*verdict);
@@ -129,7 +138,7 @@ impl Questions {
         plan.ask(&self.program, &self.calls, !self.is_own)
     }
 
-    /// Adds the answers of the guest.
+    /// Adds the answers of the guest, which are compared with what was expected.
     pub(super) fn count(&self, line: Line, answers: &Answers, tally: &mut Tally) -> Result<()> {
         let name = format!("{} ({})", self.name, self.arch);
         let Some((asked, wrong)) = answers.asked(line) else {
@@ -152,7 +161,7 @@ impl Questions {
                 None => format!("errno {errno}, which is not assigned to a verdict"),
             };
             tally.examples.push(format!(
-                "{name}: call {} with {:x?}: {expected} by the interpreter, {got} by the kernel",
+                "{name}: call {} with {:x?}: {expected} is expected, {got} by the kernel",
                 data.nr, data.args
             ));
         }

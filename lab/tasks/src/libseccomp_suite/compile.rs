@@ -1,6 +1,6 @@
 //! Compiles the C programs of the suite and links them with the library under test.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::library::SONAME;
@@ -21,10 +21,20 @@ impl Compiler {
 
     /// Compiles and links a program.
     pub(super) fn program(&self, output: &str, sources: &[&str]) -> Result<()> {
+        self.linked(output, sources, &self.work.join("lib"), &[])
+    }
+
+    /// As [`Compiler::program`], with the library of a directory and further options.
+    pub(super) fn linked(
+        &self,
+        output: &str,
+        sources: &[&str],
+        library: &Path,
+        options: &[&str],
+    ) -> Result<()> {
         let mut command = self.command(output);
-        command.args(sources.iter().map(|source| self.work.join(source)));
-        let library = self.work.join("lib");
-        command.arg("-L").arg(&library).arg(format!("-l:{SONAME}")).arg("-lpthread");
+        command.args(options).args(sources.iter().map(|source| self.work.join(source)));
+        command.arg("-L").arg(library).arg(format!("-l:{SONAME}")).arg("-lpthread");
         // DT_RPATH, unlike its successor DT_RUNPATH, has priority over LD_LIBRARY_PATH.
         let path = format!("-Wl,--disable-new-dtags,-rpath,{}", library.display());
         self.finish(command.arg(path))

@@ -22,6 +22,9 @@ type bpf-valgrind. A complete run takes two minutes of processor time, mostly fo
   --original-simulator   run filters with libseccomp's scmp_bpf_sim, and set
                          CALLGATE_SECCOMP_INSTRUCTIONS=basic for the library, so that it
                          generates only the instructions that scmp_bpf_sim knows
+  --verify               also give each exported filter, with the rules of the program as a policy
+                         text, to the checker that is proved in Coq (`verified/check` builds it);
+                         it must accept all of them
   --type TYPE            only tests of this type: basic, bpf-sim, bpf-sim-fuzz, bpf-valgrind,
                          live; can be repeated
   --test TEST            only this test: its number or its name, 12 or 12-sim-basic_masked_ops;
@@ -40,6 +43,7 @@ pub(super) struct Options {
     pub(super) source: Option<PathBuf>,
     pub(super) headers: Option<PathBuf>,
     pub(super) original_simulator: bool,
+    pub(super) verify: bool,
     kinds: Vec<Kind>,
     tests: Vec<String>,
     pub(super) seed: u64,
@@ -57,6 +61,7 @@ impl Options {
                 "--source" => options.source = Some(value()?.into()),
                 "--headers" => options.headers = Some(value()?.into()),
                 "--original-simulator" => options.original_simulator = true,
+                "--verify" => options.verify = true,
                 "--type" => {
                     let name = value()?;
                     let names = Kind::ALL.map(Kind::name).join(", ");

@@ -15,6 +15,7 @@ use super::report::{Results, print};
 use super::simulations::{fuzz, simulate};
 use super::suite::{Suite, has_valgrind};
 use super::tools::Tools;
+use super::verify::verify;
 use super::{library, parallel, sources};
 use callgate_tasks::files::{files, make, read, remove, stem};
 use callgate_tasks::{Result, workspace};
@@ -42,6 +43,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     println!("library:   {}, version {}", library.display(), suite.tools.version);
     println!("simulator: {}\n", suite.judge.name());
     let sums = print(&run_all(&suite, &batches), options.verbose);
+    if options.verify {
+        verify(&suite, &compiler, &batches)?;
+    }
     match sums.failed + sums.errored {
         0 => Ok(()),
         _ => Err(format!("{} tests failed, and {} have no result", sums.failed, sums.errored)),
