@@ -177,7 +177,7 @@ fn what_is_written_is_read() {
         }
         context.set(Attribute::Optimize, 1 + rng.below(2) as u32, &SUPPORT).unwrap();
         let values: Vec<u64> = (0..4).map(|_| rng.next() >> [0, 32, 60][rng.below(3)]).collect();
-        let mut value = |rng: &mut Rng| values[rng.below(values.len())];
+        let value = |rng: &mut Rng| values[rng.below(values.len())];
         for _ in 0..1 + rng.below(20) {
             let args = rng.below(4);
             let comparisons = (0..args).map(|_| {
