@@ -169,11 +169,11 @@ fn what_is_written_is_read() {
         context
             .set(Attribute::BadArchAction, ACTIONS[rng.below(ACTIONS.len())].0, &SUPPORT)
             .unwrap();
-        for arch in family.iter().filter(|arch| **arch != native) {
-            context.add_arch(*arch).unwrap();
-        }
         if !family.contains(&native) {
             context.remove_arch(native).unwrap();
+        }
+        for arch in family.iter().filter(|arch| **arch != native) {
+            context.add_arch(*arch).unwrap();
         }
         context.set(Attribute::Optimize, 1 + rng.below(2) as u32, &SUPPORT).unwrap();
         let values: Vec<u64> = (0..4).map(|_| rng.next() >> [0, 32, 60][rng.below(3)]).collect();
