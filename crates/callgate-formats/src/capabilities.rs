@@ -100,6 +100,13 @@ impl CapSet {
         bit(name).map(CapSet)
     }
 
+    /// The capabilities with these names, in any case and with or without `CAP_`; others are left out.
+    pub(crate) fn of_names<'n>(names: impl Iterator<Item = &'n str>) -> CapSet {
+        names
+            .filter_map(|name| bit(&canonical(name)))
+            .fold(CapSet(0), |set, bit| CapSet(set.0 | bit))
+    }
+
     /// The union of two sets.
     #[must_use]
     pub const fn with(self, other: CapSet) -> CapSet {

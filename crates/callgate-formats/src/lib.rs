@@ -78,6 +78,7 @@ pub mod lxc;
 pub mod minijail;
 pub mod nsjail;
 pub mod oci;
+pub mod pfc;
 pub mod policy_text;
 mod presets;
 mod profile;

@@ -59,6 +59,14 @@ pub(super) fn clean(text: &str) -> Cleaned<'_> {
     Cleaned { text: Cow::Owned(cleaned), split_from, of_source }
 }
 
+/// A text without decoration, each line and column where it was; `None` for a text that has none, or whose decoration may be a
+/// part of it.
+pub fn without_decoration(text: &str) -> Option<String> {
+    let cleaned = clean(text);
+    let is_changed = cleaned.text != text && cleaned.split_from.is_none();
+    (is_changed && cleaned.of_source.is_none()).then(|| cleaned.text.into_owned())
+}
+
 /// The lines from the first one of the program to the last one, as a range of indices.
 fn inner(text: &str, decoration: &Decoration) -> (usize, usize) {
     let is_program = |line: &str| !line.trim().is_empty() && !is_outside(line, decoration);

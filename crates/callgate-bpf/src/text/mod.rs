@@ -35,6 +35,7 @@ mod several;
 mod source;
 mod table;
 
+pub use clean::without_decoration;
 pub use form::has_marks;
 pub use linux3::from_linux3;
 pub use options::{Definition, TextOptions, TextProgram};

@@ -5,7 +5,6 @@ use super::form::{Form, form, other_program};
 use super::linux3::from_linux3;
 use super::options::{TextOptions, TextProgram};
 use super::{dumped, gvisor, seccomp_tools, source, table};
-use crate::advice::Advice;
 use crate::asm::{AsmError, assemble_tokens};
 use crate::diagnostic::{Position, error};
 use crate::lexer::tokens;
@@ -95,8 +94,8 @@ fn read(
         Form::GVisor => gvisor::listing(&assembly),
         Form::PseudoFilterCode => {
             let message = "this is libseccomp's pseudo filter code, which is not a program";
-            let export = "let the program write its filter with seccomp_export_bpf(3)";
-            return Err(error(Position::START, message).help(Advice::ReadProcessOr(export)).into());
+            let help = "it is read as a policy, in the format pfc";
+            return Err(error(Position::START, message).help(help).into());
         }
         Form::Statements => return assembled(&seccomp_tools::to_assembly(&assembly)?, options),
         Form::Source => {

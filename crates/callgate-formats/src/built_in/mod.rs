@@ -7,9 +7,11 @@
 //! A [`Release`] is the number of a release. An engine and the library with its profile may number their releases on their own: both
 //! are series of one table.
 
+pub(crate) mod defaults;
 mod meant;
 mod registry;
 mod release;
+mod rule;
 mod table;
 
 pub use meant::meant;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use callgate_bpf::diagnostic::Diagnostic;
 
+use super::defaults;
 use super::release::Release;
 use super::table::{Table, Version};
 use crate::languages::LanguageId;
@@ -44,31 +45,31 @@ pub const BUILT_INS: [BuiltIn; 7] = [
         name: "docker-default",
         what: "Docker's default profile",
         language: oci::DOCKER,
-        form: Form::Table(include_str!("../../profiles/docker-default.txt")),
+        form: Form::Table(defaults::DOCKER),
     },
     BuiltIn {
         name: "containerd-default",
         what: "containerd's default profile, for RuntimeDefault in Kubernetes",
         language: oci::DOCKER,
-        form: Form::Table(include_str!("../../profiles/containerd-default.txt")),
+        form: Form::Table(defaults::CONTAINERD),
     },
     BuiltIn {
         name: "podman-default",
         what: "Podman's default profile",
         language: oci::PODMAN,
-        form: Form::Table(include_str!("../../profiles/podman-default.txt")),
+        form: Form::Table(defaults::PODMAN),
     },
     BuiltIn {
         name: "crio-default",
         what: "CRI-O's default profile, for RuntimeDefault in Kubernetes",
         language: oci::PODMAN,
-        form: Form::Table(include_str!("../../profiles/crio-default.txt")),
+        form: Form::Table(defaults::CRIO),
     },
     BuiltIn {
         name: "flatpak-default",
         what: "the filter of Flatpak for an application without --devel and --multiarch",
         language: oci::PODMAN,
-        form: Form::Table(include_str!("../../profiles/flatpak-default.txt")),
+        form: Form::Table(defaults::FLATPAK),
     },
     BuiltIn {
         name: "snapd-default",
@@ -247,6 +248,17 @@ mod tests {
         assert!(refused("container-default@1.0").0.contains("has no versions"));
         for other in ["docker", "", "docker-default + ptrace", "docker-default@24 - ptrace"] {
             assert!(built_in(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_newest_default_of_an_engine_is_the_source_of_that_name() {
+        for (engine, source) in [
+            (defaults::Engine::Docker, "docker-default"),
+            (defaults::Engine::Podman, "podman-default"),
+        ] {
+            let BuiltInText { name, text, .. } = built_in(source).unwrap().unwrap();
+            assert_eq!(engine.newest_default().unwrap(), (name, text.into_owned()));
         }
     }
 

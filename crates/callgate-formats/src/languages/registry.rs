@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::language::{Language, LanguageId, Likeness};
 use crate::{
-    android, firecracker, firejail, gvisor, kafel, libseccomp_c, lxc, minijail, nsjail, oci,
+    android, firecracker, firejail, gvisor, kafel, libseccomp_c, lxc, minijail, nsjail, oci, pfc,
     policy_text, snap, systemd,
 };
 
@@ -19,6 +19,7 @@ pub const LANGUAGES: &[&Language] = &[
     &snap::LANGUAGE,
     &android::LANGUAGE,
     &nsjail::LANGUAGE,
+    &pfc::LANGUAGE,
     &firejail::LANGUAGE,
     &libseccomp_c::LANGUAGE,
     &gvisor::LANGUAGE,

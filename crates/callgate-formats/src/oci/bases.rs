@@ -24,9 +24,10 @@
 
 use std::borrow::Cow;
 
+use super::candidates::{find_resource, resource_name};
 use super::locate;
 use super::options::ReadOptions;
-use super::select::{self, find_resource, resource_name};
+use super::select;
 use crate::diagnostics::quote::shorten;
 use crate::included::{Included, Includes};
 use crate::syntax::documents::parse_documents;
@@ -125,7 +126,7 @@ pub(super) fn read_bases(
                 siblings = Cow::Owned(parse_file(reader, file, at)?);
                 let document = match find_resource(&siblings, &name) {
                     Some(document) => document,
-                    None => select::choose(reader, &siblings, None, as_base)?,
+                    None => select::choose_document(reader, &siblings, as_base)?,
                 };
                 (document.clone().into_owned(), identity, Some(file_name))
             }

@@ -32,7 +32,11 @@ pub const LANGUAGE: Language = Language {
         ),
         (
             "profile.yaml",
-            "the same in YAML, or a Kubernetes SeccompProfile; one of several in a file: profile.yaml#NAME",
+            "the same in YAML, or a Kubernetes SeccompProfile or ConfigMap; one of several in a file: profile.yaml#NAME",
+        ),
+        (
+            "inspect.json",
+            "the profile of a container, as docker, podman and crictl inspect print it; one of several: inspect.json#NAME",
         ),
     ],
     likeness,
@@ -108,7 +112,7 @@ fn likeness(extension: Option<&str>, text: &[u8]) -> Likeness {
     match extension {
         Some("json" | "yaml" | "yml") => Likeness::RestOfExtension,
         _ if is_json(text) => Likeness::Rest,
-        _ if is_text(text) && is_yaml(text) => Likeness::Text,
+        _ if is_text(text) && (is_yaml(text) || is_string(text)) => Likeness::Text,
         _ => Likeness::None,
     }
 }
@@ -123,6 +127,7 @@ fn read(input: &Input<'_>, reading: &Reading, files: &mut dyn Files) -> ReadResu
         arches: reading.arches.clone(),
         native: reading.host(),
         caps: reading.caps.unwrap_or_else(CapSet::docker),
+        assumes_caps: reading.caps.is_none(),
         kernel: reading.kernel()?,
         enosys_above: reading.enosys_above,
         libseccomp: reading.libseccomp,
@@ -146,6 +151,13 @@ pub(super) fn is_json(text: &[u8]) -> bool {
     }
 }
 
+/// Whether a text is a string of JSON with a profile, or the option of a container with one.
+fn is_string(text: &[u8]) -> bool {
+    let inside = text.trim_ascii_start().strip_prefix(b"\"");
+    let starts = [&b"{"[..], b"seccomp=", b"seccomp:"];
+    inside.is_some_and(|inside| starts.iter().any(|start| inside.starts_with(start)))
+}
+
 /// Whether the first significant line begins a profile in YAML. A word and a colon may also be an assembler label,
 /// so the word must be a key with which such files begin.
 fn is_yaml(text: &[u8]) -> bool {
@@ -154,6 +166,10 @@ fn is_yaml(text: &[u8]) -> bool {
         b"kind",
         b"metadata",
         b"spec",
+        b"data",
+        b"items",
+        b"securityContext",
+        b"seccompProfile",
         b"ociVersion",
         b"defaultAction",
         b"defaultErrnoRet",

@@ -15,7 +15,7 @@
 //! measurements.
 
 use super::options::Dialect;
-use super::select::report_workload;
+use super::workload::report_workload;
 use crate::diagnostics::quote::{escape_key, shorten};
 use crate::syntax::reader::{Reader, folds_to};
 use crate::syntax::tree::{Member, Node, NodeKind};
@@ -138,11 +138,8 @@ fn find<'n>(
         None => spec.map(|spec| spec.key_at),
     };
     let is_something_else = (resource, top) == (None, None) && configuration.is_none();
-    let is_workload = |reader: &mut Reader<'_>, kind: &Member<'_>| {
-        let name = kind.value.text();
-        name.is_some_and(|name| report_workload(reader, document, name, kind.value.at))
-    };
-    if let Some(kind) = kind.filter(|kind| is_something_else && !is_workload(reader, kind)) {
+    let is_reported = is_something_else && report_workload(reader, document);
+    if let Some(kind) = kind.filter(|_| is_something_else && !is_reported) {
         let given = kind.value.text().map(|text| format!("\"{}\"", shorten(text)));
         let given = given.unwrap_or_else(|| kind.value.describe());
         let message = format!("`kind` is {given}, but must be \"SeccompProfile\"");

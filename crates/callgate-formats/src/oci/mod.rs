@@ -33,7 +33,8 @@
 //!
 //! [`read_with_bases()`] adds the base profiles of a resource, as the operator does (`bases`).
 //!
-//! Steps: [`read()`] parses the text, `select` chooses the document, `locate` finds the profile in the document, `bases` its base profiles, `parse`
+//! Steps: [`read()`] parses the text, `candidates` finds what may be the profile, also inside of other documents (`container`),
+//! `select` chooses one, `locate` finds the profile in the document, `bases` its base profiles, `parse`
 //! turns its tree into the typed `model`, and `lower` turns the model into a policy.
 //!
 //! Sources: `config-linux.md` of the runtime specification; `profiles/seccomp` of moby; `pkg/seccomp` of
@@ -42,6 +43,8 @@
 
 mod arches;
 mod bases;
+mod candidates;
+mod container;
 mod convert;
 mod edit;
 mod entry;
@@ -53,6 +56,7 @@ mod options;
 mod parse;
 mod read;
 mod select;
+mod workload;
 mod write;
 mod write_annotated;
 

@@ -84,9 +84,10 @@ pub struct ReadOptions {
     /// The dialect. `None` detects it from the keys that only Podman's or Docker's profiles have; without such a
     /// key it is [`Dialect::Runc`], and a document that these programs and crun read differently is an error.
     pub dialect: Option<Dialect>,
-    /// The `metadata.name` of the `SeccompProfile` resource that is read. It may be `None` if the text has only one profile.
+    /// The name of the profile that is read: `metadata.name` of a `SeccompProfile` resource, the key of an entry of a ConfigMap, or
+    /// the name of a container. It may be `None` if the text has only one profile.
     pub resource: Option<String>,
-    /// How a user chooses the resource with a name, for the help if the text has several.
+    /// How a user chooses the profile with a name, for the help if the text has several.
     pub choosing: fn(&str) -> String,
     /// Exactly these architectures. Empty: the native one and those that the profile adds to it.
     /// If given, the first 64-bit one of them takes the place of `native`, else the first.
@@ -95,6 +96,8 @@ pub struct ReadOptions {
     pub native: Arch,
     /// The container's capabilities, to which `includes.caps` and `excludes.caps` refer.
     pub caps: CapSet,
+    /// Whether `caps` are only assumed, so that those of a container that the text describes take their place.
+    pub assumes_caps: bool,
     /// The kernel version, to which `minKernel` refers.
     pub kernel: KernelVersion,
     /// Whether syscall numbers above the largest one that the profile names get ENOSYS; `None` takes the default of
@@ -122,6 +125,7 @@ impl ReadOptions {
             arches: Vec::new(),
             native,
             caps: CapSet::docker(),
+            assumes_caps: false,
             kernel,
             enosys_above: None,
             libseccomp: None,

@@ -1,11 +1,14 @@
 //! Reader of container profiles: from the text to a [`Profile`].
 
+use std::borrow::Cow;
+
 use super::bases::read_bases;
+use super::container::{Container, dialect as dialect_of, other_default};
 use super::entry::ProfileReader;
 use super::locate;
 use super::lower::Lowering;
 use super::options::{Dialect, ReadOptions};
-use super::select::{self};
+use super::select::{self, Chosen};
 use crate::included::Includes;
 use crate::profile::Profile;
 use crate::syntax::documents::parse_documents;
@@ -80,25 +83,33 @@ fn read_trees(
     options: &ReadOptions,
     find: &mut Includes<'_>,
 ) -> Result<Profile, Diagnostics> {
-    let keys = match options.dialect {
-        None | Some(Dialect::Oci) => KeyMatching::Unambiguous,
-        Some(Dialect::Crun) => KeyMatching::Exact,
-        Some(Dialect::Docker | Dialect::Podman | Dialect::Runc) => KeyMatching::CaseFolded,
-    };
-    let mut reader = Reader::new(text, keys);
+    let mut reader = Reader::new(text, keys_of(options.dialect));
     let chosen =
         select::choose(&mut reader, documents, options.resource.as_deref(), options.choosing);
-    let located = chosen.and_then(|document| {
-        Some((document, locate::locate(&mut reader, document, options.dialect)?))
-    });
-    let detected = || located.as_ref().map_or(Dialect::Runc, |(_, found)| detect(found.profile));
+    let Some(chosen) = chosen else { return Err(reader.finish().into()) };
+    let mut options = Cow::Borrowed(options);
+    let document = match chosen {
+        Chosen::Document(document) => document,
+        Chosen::OfContainer(container, profile) => {
+            let own = options.to_mut();
+            if own.assumes_caps {
+                own.caps = container.caps();
+            }
+            let Some(profile) = profile else { return default_of(&container, reader, own) };
+            own.dialect = own.dialect.or(Some(dialect_of(container.engine())));
+            reader.match_keys(keys_of(own.dialect));
+            profile
+        }
+    };
+    let located = locate::locate(&mut reader, &document, options.dialect);
+    let detected = || located.as_ref().map_or(Dialect::Runc, |found| detect(found.profile));
     let dialect = options.dialect.unwrap_or_else(detected);
     let mut bases = Vec::new();
-    let lowered = located.and_then(|(document, found)| {
+    let lowered = located.and_then(|found| {
         if found.is_resource {
             // Kubernetes' decoder, which compares bytes, drops unknown keys before any runtime reads the resource.
             reader.match_keys(KeyMatching::Unambiguous);
-            bases = read_bases(&mut reader, document, documents, options, find)?;
+            bases = read_bases(&mut reader, &document, documents, &options, find)?;
         }
         let native = options.main_arch();
         let is_in_resource = found.is_resource;
@@ -110,10 +121,42 @@ fn read_trees(
             about: Vec::new(),
         };
         let model = parts.profile(found.profile, &bases)?;
-        Lowering { reader: &mut reader, model: &model, dialect, options }.lower()
+        Lowering { reader: &mut reader, model: &model, dialect, options: &options }.lower()
     });
     let (profile, warnings) = reader.end(lowered)?;
     Ok(Profile { warnings, ..profile })
+}
+
+/// How the programs that read a dialect compare keys.
+fn keys_of(dialect: Option<Dialect>) -> KeyMatching {
+    match dialect {
+        None | Some(Dialect::Oci) => KeyMatching::Unambiguous,
+        Some(Dialect::Crun) => KeyMatching::Exact,
+        Some(Dialect::Docker | Dialect::Podman | Dialect::Runc) => KeyMatching::CaseFolded,
+    }
+}
+
+/// The default profile of the engine of a container, in the newest version, with a warning that says so.
+fn default_of(
+    container: &Container<'_>,
+    mut reader: Reader<'_>,
+    options: &ReadOptions,
+) -> Result<Profile, Diagnostics> {
+    let engine = container.engine();
+    let (name, text) = engine.newest_default()?;
+    let own = ReadOptions { dialect: Some(dialect_of(engine)), resource: None, ..options.clone() };
+    let profile = read(&text, &own)?;
+    let message = format!(
+        "{} has the default profile, and the text does not say in which version; read as {name}, with the capabilities {}",
+        container.called(),
+        own.caps
+    );
+    reader.warn(container.node.at, message).help = other_default(engine).to_owned();
+    let statements = profile.statements.map(|statements| statements.of_file(&name));
+    // Rules without effect are in the engine's profile as well, and cannot be changed here.
+    let others = profile.warnings.into_iter().filter(|warning| warning.position.is_none());
+    let warnings = reader.finish().into_iter().chain(others).collect();
+    Ok(Profile { warnings, statements, ..profile })
 }
 
 /// The dialect, from the keys that only one of the formats has.

@@ -1,100 +1,152 @@
-//! Selection of a document among those of a text.
+//! Selection of the profile among those of a text.
 //!
-//! Files for Kubernetes often have several YAML documents, such as a ConfigMap beside a `SeccompProfile`, and `kubectl get`
-//! returns a list of resources. The only profile is read, or the resource with the `metadata.name` that is asked for.
+//! Files for Kubernetes often have several YAML documents, such as a ConfigMap beside a `SeccompProfile`, and `kubectl get` and
+//! `docker inspect` print several. The only profile is read, or that with the name that is asked for.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::candidates::{Candidate, candidates, is_config_map};
+use super::container::{Container, Installed};
+use super::workload::is_workload;
 use crate::diagnostics::quote::shorten;
+use crate::syntax::documents::parse_documents;
 use crate::syntax::reader::Reader;
 use crate::syntax::tree::{Node, NodeKind};
+use callgate_bpf::diagnostic::{Diagnostic, Position};
 
 /// The maximum number of profiles that a message lists.
 const MAX_LISTED: usize = 10;
 
-/// The resources and other documents of a text: the items of a list stand for themselves.
-pub(super) fn flatten<'n>(documents: &'n [Node<'n>]) -> Vec<&'n Node<'n>> {
-    let each = documents.iter().map(|document| {
-        let items = document.get("items").filter(|_| is_list(document)).map(Node::items);
-        items.unwrap_or(std::slice::from_ref(document))
-    });
-    each.flatten().collect()
+/// The profile that is read.
+pub(super) enum Chosen<'n> {
+    /// A document.
+    Document(Cow<'n, Node<'n>>),
+    /// The profile of a container; `None` for the default of its engine.
+    OfContainer(Container<'n>, Option<Cow<'n, Node<'n>>>),
 }
 
-/// Whether a document is a list of resources. A list without items is none, for a better message; nor is one of profiles
-/// without a kind, which Kubernetes does not know.
-fn is_list(document: &Node<'_>) -> bool {
-    let kind = document.get("kind").and_then(Node::text);
-    let items = document.get("items").map_or(&[][..], Node::items);
-    let are_resources = !items.is_empty() && items.iter().all(|item| item.get("kind").is_some());
-    matches!(kind, Some("List" | "SeccompProfileList")) && are_resources
-}
-
-/// Whether a document is a `SeccompProfile` resource.
-fn is_resource(document: &Node<'_>) -> bool {
-    document.get("kind").and_then(Node::text) == Some("SeccompProfile")
-}
-
-/// `metadata.name`.
-pub(super) fn resource_name<'n>(document: &'n Node<'_>) -> Option<&'n str> {
-    document.get("metadata")?.get("name")?.text()
-}
-
-/// The `SeccompProfile` resource with a name. Of several, the first.
-pub(super) fn find_resource<'n>(documents: &'n [Node<'n>], name: &str) -> Option<&'n Node<'n>> {
-    let is_it =
-        |document: &&Node<'_>| is_resource(document) && resource_name(document) == Some(name);
-    flatten(documents).into_iter().find(is_it)
-}
-
-/// Chooses the document with the profile: the resource with the name, or the only profile. `choosing` is how a user chooses
-/// the resource with a name. `None` only after an error was reported.
+/// Chooses the profile with the name, or the only one. `choosing` is how a user chooses the one with a name. `None` only after an
+/// error was reported.
 pub(super) fn choose<'n>(
     reader: &mut Reader<'_>,
     documents: &'n [Node<'n>],
     wanted: Option<&str>,
     choosing: fn(&str) -> String,
-) -> Option<&'n Node<'n>> {
-    let all = flatten(documents);
-    match wanted {
+) -> Option<Chosen<'n>> {
+    let all = candidates(documents);
+    let candidate = match wanted {
         Some(name) => choose_named(reader, &all, name),
         None => choose_only(reader, &all, choosing),
+    }?;
+    Some(match candidate {
+        Candidate::Document(node) if is_config_map(node) => return no_entry(reader, node),
+        Candidate::Document(node) | Candidate::Configuration { configuration: node, .. } => {
+            Chosen::Document(Cow::Borrowed(node))
+        }
+        Candidate::Entry { entry, .. } => {
+            let text = entry.value.text().unwrap_or_default();
+            let document = embedded(reader, shorten(&entry.key), text, entry.key_at)?;
+            Chosen::Document(Cow::Owned(document))
+        }
+        Candidate::Text(node) => {
+            let text = node.text().unwrap_or_default();
+            Chosen::Document(Cow::Owned(embedded(reader, "the string".to_owned(), text, node.at)?))
+        }
+        Candidate::Container(container) => match container.installed(reader)? {
+            Installed::Default => Chosen::OfContainer(container, None),
+            Installed::Text(node, text) => {
+                let name = format!("the profile of {}", container.called());
+                let profile = embedded(reader, name, text, node.at)?;
+                Chosen::OfContainer(container, Some(Cow::Owned(profile)))
+            }
+        },
+    })
+}
+
+/// The only profile of a file with a base profile, as a document. `None` only after an error was reported.
+pub(super) fn choose_document<'n>(
+    reader: &mut Reader<'_>,
+    documents: &'n [Node<'n>],
+    choosing: fn(&str) -> String,
+) -> Option<&'n Node<'n>> {
+    choose_only(reader, &candidates(documents), choosing).map(|candidate| candidate.node())
+}
+
+/// Reports a ConfigMap of which no entry is a profile.
+fn no_entry<T>(reader: &mut Reader<'_>, map: &Node<'_>) -> Option<T> {
+    let keys = map.get("data").map_or(&[][..], Node::members).iter().take(MAX_LISTED);
+    let keys: Vec<String> = keys.map(|member| shorten(&member.key)).collect();
+    let message = match keys.as_slice() {
+        [] => "this ConfigMap has no entry in `data`".to_owned(),
+        keys => format!("no entry of this ConfigMap is a seccomp profile: {}", keys.join(", ")),
+    };
+    reader.refuse(map.at, message, "a profile has `defaultAction` and `syscalls`")
+}
+
+/// The only document of a text in a value of another document. `None` only after an error was reported.
+fn embedded(reader: &mut Reader<'_>, name: String, text: &str, at: usize) -> Option<Node<'static>> {
+    let parsed = parse_documents(text)
+        .map(|documents| documents.into_iter().map(Node::into_owned).collect::<Vec<_>>());
+    let start = reader.add_text(name.clone(), text.to_owned(), at);
+    let mut documents = match parsed {
+        Ok(documents) => documents,
+        Err(error) => {
+            let Position { line, column } =
+                error.position.unwrap_or(Position { line: 1, column: 1 });
+            let message = format!("in {name}:{line}:{column}: {}", error.message);
+            reader.add(Diagnostic::error(Some(reader.position(at)), message).help(error.help));
+            return None;
+        }
+    };
+    match (documents.pop(), documents.is_empty()) {
+        (Some(mut only), true) => {
+            only.shift(start);
+            Some(only)
+        }
+        _ => {
+            let message = format!("{name} has several documents");
+            reader.refuse(at, message, "give the one that is meant, in a file of its own")
+        }
     }
 }
 
 fn choose_named<'n>(
     reader: &mut Reader<'_>,
-    all: &[&'n Node<'n>],
+    all: &[Candidate<'n>],
     name: &str,
-) -> Option<&'n Node<'n>> {
-    let resources: Vec<&'n Node<'n>> = all.iter().copied().filter(|one| is_resource(one)).collect();
-    let named: Vec<&'n Node<'n>> =
-        resources.iter().copied().filter(|one| resource_name(one) == Some(name)).collect();
+) -> Option<Candidate<'n>> {
+    let known: Vec<Candidate<'n>> = all.iter().copied().filter(Candidate::has_name).collect();
+    let named: Vec<Candidate<'n>> =
+        known.iter().copied().filter(|one| one.is_named(name)).collect();
     let shown = shorten(name);
-    match (named.as_slice(), resources.as_slice()) {
-        ([only], _) => return Some(only),
+    match (named.as_slice(), known.as_slice()) {
+        ([only], _) => return Some(*only),
         ([first, second, ..], _) => {
-            let message = format!(
-                "two SeccompProfile resources are named `{shown}`, the first at {}",
-                reader.place(first.at)
-            );
-            reader.error(second.at, message).help = "put one into its own file".to_owned();
+            let first_at = reader.place(first.at());
+            let message = format!("two profiles are named `{shown}`, the first at {first_at}");
+            reader.error(second.at(), message).help = match second {
+                Candidate::Entry { .. } => {
+                    format!("write the name of the ConfigMap before it: NAME/{shown}")
+                }
+                _ => "put one into its own file".to_owned(),
+            };
         }
         ([], []) => {
-            let at = all.first().map_or(0, |one| one.at);
+            let at = all.first().map_or(0, Candidate::at);
             let message =
-                format!("the text has no SeccompProfile resource, so none is named `{shown}`");
+                format!("the text has no profile with a name, so none is named `{shown}`");
             reader.error(at, message).help = "omit the name".to_owned();
         }
         ([], [first, ..]) => {
-            let near = reader.nearest(name, resources.iter().filter_map(|one| resource_name(one)));
-            let names = list(&resources);
+            let near = reader.nearest(name, known.iter().filter_map(Candidate::name));
+            let names = list(&known);
             let help = match near {
                 Some(near) => format!("did you mean `{}`? The names are {names}", shorten(near)),
                 None => format!("the names are {names}"),
             };
-            let message = format!("no SeccompProfile resource is named `{shown}`");
-            reader.error(first.at, message).help = help;
+            let message = format!("no profile is named `{shown}`");
+            reader.error(first.at(), message).help = help;
         }
     }
     None
@@ -102,146 +154,51 @@ fn choose_named<'n>(
 
 fn choose_only<'n>(
     reader: &mut Reader<'_>,
-    all: &[&'n Node<'n>],
+    all: &[Candidate<'n>],
     choosing: fn(&str) -> String,
-) -> Option<&'n Node<'n>> {
-    // A document without a kind is a profile as well, or the message about it is the best one.
-    let may_be_profile = |one: &&Node<'_>| is_resource(one) || one.get("kind").is_none();
-    let profiles: Vec<&'n Node<'n>> = all.iter().copied().filter(may_be_profile).collect();
+) -> Option<Candidate<'n>> {
+    let profiles: Vec<Candidate<'n>> = all.iter().copied().filter(Candidate::is_profile).collect();
     match profiles.as_slice() {
-        [only] => Some(only),
-        [] => all.iter().copied().find(|one| is_workload(one)).or(all.first().copied()),
+        [only] => Some(*only),
+        [] => {
+            let workload = all.iter().find(|one| is_workload(one.node()));
+            workload.or(all.first()).copied()
+        }
         [_, second, ..] => {
             let message = format!(
                 "the text has {} profiles; one must be chosen: {}",
                 profiles.len(),
                 list(&profiles)
             );
-            let names: Vec<&str> = profiles.iter().filter_map(|one| resource_name(one)).collect();
+            let names: Vec<&str> = profiles.iter().filter_map(Candidate::name).collect();
             let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
             for name in &names {
                 *counts.entry(name).or_default() += 1;
             }
             let unique = names.iter().find(|name| counts.get(*name) == Some(&1));
-            let help = match unique {
-                Some(name) => choosing(&shorten(name)),
-                None if names.is_empty() => "put each profile into its own file".to_owned(),
-                None => "the names are equal, so put each profile into its own file".to_owned(),
+            let help = match (unique, second) {
+                (Some(name), _) => choosing(&shorten(name)),
+                (None, Candidate::Entry { map: Some(map), entry }) => {
+                    choosing(&format!("{}/{}", shorten(map), shorten(&entry.key)))
+                }
+                _ if names.is_empty() => "put each profile into its own file".to_owned(),
+                _ => "the names are equal, so put each profile into its own file".to_owned(),
             };
-            reader.refuse(second.at, message, help)
+            reader.refuse(second.at(), message, help)
         }
     }
 }
 
-/// The names of resources, for messages.
-fn list(resources: &[&Node<'_>]) -> String {
-    let name = |one: &&Node<'_>| match resource_name(one) {
+/// The names of profiles, for messages.
+fn list(profiles: &[Candidate<'_>]) -> String {
+    let name = |one: &Candidate<'_>| match one.name() {
         Some(name) => shorten(name),
-        None if matches!(one.kind, NodeKind::Map(_)) => "one without a name".to_owned(),
-        None => one.describe(),
+        None if matches!(one.node().kind, NodeKind::Map(_)) => "one without a name".to_owned(),
+        None => one.node().describe(),
     };
-    let mut names: Vec<String> = resources.iter().take(MAX_LISTED).map(name).collect();
-    if resources.len() > MAX_LISTED {
+    let mut names: Vec<String> = profiles.iter().take(MAX_LISTED).map(name).collect();
+    if profiles.len() > MAX_LISTED {
         names.push("…".to_owned());
     }
     names.join(", ")
-}
-
-// Workloads of Kubernetes, which name profiles: pods, and the resources that contain the template of a pod.
-//
-// `securityContext.seccompProfile` of a pod is for all its containers that have none of their own; its `type` is
-// RuntimeDefault, Unconfined, or Localhost with a path below `/var/lib/kubelet/seccomp` (`SeccompProfile` in
-// `core/v1/types.go` of Kubernetes).
-
-/// Where a kubelet looks for `localhostProfile`.
-const DIRECTORY: &str = "/var/lib/kubelet/seccomp";
-
-/// The keys between a resource of a kind and the specification of its pods.
-fn path_of(kind: &str) -> Option<&'static [&'static str]> {
-    Some(match kind {
-        "Pod" => &["spec"],
-        "PodTemplate" => &["template", "spec"],
-        "Deployment"
-        | "ReplicaSet"
-        | "ReplicationController"
-        | "StatefulSet"
-        | "DaemonSet"
-        | "Job" => &["spec", "template", "spec"],
-        "CronJob" => &["spec", "jobTemplate", "spec", "template", "spec"],
-        _ => return None,
-    })
-}
-
-/// The maximum number of profiles in a message.
-const SHOWN: usize = 5;
-
-/// A profile that a workload names.
-struct Named<'n> {
-    /// A pod or a container, as in messages.
-    whose: String,
-    profile: &'n Node<'n>,
-}
-
-impl Named<'_> {
-    /// The file of the node, for profiles of the type Localhost.
-    fn file(&self) -> Option<String> {
-        let path = text(self.profile, "localhostProfile")?;
-        (text(self.profile, "type") == Some("Localhost"))
-            .then(|| format!("{DIRECTORY}/{}", shorten(path)))
-    }
-
-    fn describe(&self, reader: &Reader<'_>) -> String {
-        let kind = text(self.profile, "type").map_or_else(|| "no type".to_owned(), shorten);
-        let path = text(self.profile, "localhostProfile");
-        let path = path.map_or_else(String::new, |path| format!(" {}", shorten(path)));
-        format!("{kind}{path} for {} at {}", self.whose, reader.place(self.profile.at))
-    }
-}
-
-/// Whether a resource names profiles.
-pub(super) fn is_workload(document: &Node<'_>) -> bool {
-    text(document, "kind").is_some_and(|kind| path_of(kind).is_some())
-}
-
-/// Reports which profiles a workload names; `false` if a resource of this kind is none.
-pub(super) fn report_workload(
-    reader: &mut Reader<'_>,
-    document: &Node<'_>,
-    kind: &str,
-    at: usize,
-) -> bool {
-    let Some(path) = path_of(kind) else { return false };
-    let pod = path.iter().try_fold(document, |node, key| node.get(key));
-    let named = pod.map_or_else(Vec::new, named_in);
-    let mut all: Vec<String> = named.iter().take(SHOWN).map(|one| one.describe(reader)).collect();
-    if let Some(more @ 1..) = named.len().checked_sub(SHOWN) {
-        all.push(format!("{more} more"));
-    }
-    let message = match all.as_slice() {
-        [] => format!("this {kind} names no seccomp profile, so the kubelet's default decides"),
-        all => format!("this {kind} is not a profile; it names {}", all.join(", ")),
-    };
-    reader.error(at, message).help = match named.iter().find_map(Named::file) {
-        Some(file) => format!("give the file of the node, {file}"),
-        None => "RuntimeDefault is the profile of containerd or CRI-O, which resembles container-default; \
-                 Unconfined means that no filter is installed"
-            .to_owned(),
-    };
-    true
-}
-
-/// The profiles of a pod and of its containers.
-fn named_in<'n>(pod: &'n Node<'n>) -> Vec<Named<'n>> {
-    let profile = |node: &'n Node<'n>| node.get("securityContext")?.get("seccompProfile");
-    let of = |node, whose: String| profile(node).map(|profile| Named { whose, profile });
-    let keys = ["initContainers", "containers", "ephemeralContainers"];
-    let containers = keys.iter().filter_map(|key| pod.get(key)).flat_map(Node::items);
-    let own = containers.filter_map(|container| {
-        of(container, format!("the container {}", shorten(text(container, "name").unwrap_or("?"))))
-    });
-    of(pod, "the pod".to_owned()).into_iter().chain(own).collect()
-}
-
-fn text<'n>(node: &'n Node<'_>, key: &str) -> Option<&'n str> {
-    node.get(key)?.text()
 }

@@ -92,7 +92,7 @@ impl SourceFormat {
         if let Some(by_name) = as_likely_as(Likeness::RestOfExtension) {
             return by_name;
         }
-        if is_pasted(bytes.trim_ascii()) {
+        if is_pasted(bytes.trim_ascii()) && as_likely_as(Likeness::Text).is_none() {
             return SourceFormat::Program(ProgramForm::Text);
         }
         let is_text =
@@ -131,6 +131,7 @@ mod tests {
             (b"{\"vmm\": {\"filter\": []}}", "firecracker"),
             (b"[]", "oci"),
             (b"[a@b ~]$ x\n", "bpftext"),
+            (b"[a@b ~]$ ./x\n# filter for arch x86_64 (3221225534)\n", "pfc"),
             (b"{% highlight c %}\n{", "bpftext"),
             (b"{ 0x20, 0, 0, 4 },", "bpftext"),
             (b"2\n32 0 0 4\n6 0 0 0\n", "bpftext"),

@@ -54,6 +54,7 @@ mod program;
 mod read;
 mod recognize;
 mod stack;
+mod surroundings;
 mod text;
 mod unread;
 mod value;

@@ -25,6 +25,7 @@ use super::message::{Message, Messages};
 use super::operands::Operands;
 use super::recognize::{explained, file_name, of_no_format};
 use super::stack::SourceStack;
+use super::surroundings::policy_within;
 use super::text::{Content, NamedText, SourceText, Texts};
 use super::variables::values_of;
 use super::violations::SOCKET_FILTER;
@@ -143,7 +144,23 @@ impl Reader<'_> {
     fn detected(&mut self, bytes: &[u8], text: Option<&str>) -> Result<SourceStack, Messages> {
         let source = self.source;
         self.check_not_empty(bytes)?;
-        let format = source.format_of(bytes);
+        let mut format = source.format_of(bytes);
+        let within = match format {
+            // With `strict`, a text that other programs refuse is not read.
+            SourceFormat::Program(ProgramForm::Text)
+                if source.format.is_none() && !source.reading.strict =>
+            {
+                std::str::from_utf8(bytes).ok().and_then(policy_within)
+            }
+            _ => None,
+        };
+        let (bytes, text) = match &within {
+            Some(inner) => (inner.as_bytes(), text.map(|_| inner.as_str())),
+            None => (bytes, text),
+        };
+        if within.is_some() {
+            format = SourceFormat::detect(None, bytes);
+        }
         if source.part.is_some() && format.parts() == Parts::None {
             let [message, help] = source.wording.no_parts;
             return Err(self.error(message, help));

@@ -29,6 +29,55 @@ const KINDS: &[Kind] = &[
     },
 ];
 
+/// An input that names a profile, or says something about one, and does not have it.
+struct About {
+    is: fn(&str) -> bool,
+    what: &'static str,
+    help: &'static str,
+}
+
+const ABOUT: &[About] = &[
+    About {
+        is: |text| {
+            text.starts_with("[seccomp") || (text.starts_with('[') && text.contains(" seccomp="))
+        },
+        what: "this is a list as `docker inspect --format` prints it",
+        help: "print it as JSON: docker inspect --format '{{json .HostConfig.SecurityOpt}}' CONTAINER",
+    },
+    About {
+        is: |text| {
+            has_line(text, &["Data"]) && has_line(text, &["===="]) && has_line(text, &["Name:"])
+        },
+        what: "this is what `kubectl describe` prints, which shortens it",
+        help: "give what `kubectl get configmap NAME -o yaml` prints",
+    },
+    About {
+        is: |text| has_item(text, "Security Options:") || text.contains("\"SecurityOptions\""),
+        what: "this is what `docker info` prints, not a profile",
+        help: "the profile builtin is docker-default@VERSION, of the version that it prints; any other is a file: give that",
+    },
+    About {
+        is: |text| text.contains("\"seccomp-profile\""),
+        what: "this is a configuration of Docker's daemon, not a profile",
+        help: "give the file that `seccomp-profile` names",
+    },
+    About {
+        is: |text| has_item(text, "seccomp_profile ") || has_item(text, "seccomp_profile="),
+        what: "this is a configuration of Podman or CRI-O, not a profile",
+        help: "give the file that `seccomp_profile` names; without one it is podman-default or crio-default",
+    },
+    About {
+        is: |text| has_item(text, "lxc.seccomp"),
+        what: "this is a configuration of LXC, not a profile",
+        help: "give the file that `lxc.seccomp.profile` names",
+    },
+    About {
+        is: |text| text.contains("--security-opt"),
+        what: "this is a command line, not a profile",
+        help: "give the file after `seccomp=`; without one it is docker-default or podman-default",
+    },
+];
+
 /// What an input is that is recognized, but not read; `None` for others.
 pub(super) fn unread(bytes: &[u8]) -> Option<Diagnostic> {
     if bytes.starts_with(b"\x7fELF") {
@@ -41,6 +90,14 @@ pub(super) fn unread(bytes: &[u8]) -> Option<Diagnostic> {
     }
     if let Some(error) = compose(text) {
         return Some(error);
+    }
+    if has_line(text, &["Seccomp:"]) && has_line(text, &["Pid:"]) {
+        let message =
+            "this is /proc/PID/status, which says that a process has filters, not what they do";
+        return Some(Diagnostic::error(None, message).help(Advice::ReadProcess));
+    }
+    if let Some(about) = ABOUT.iter().find(|about| (about.is)(text.trim_start())) {
+        return Some(Diagnostic::error(None, about.what).help(about.help));
     }
     let kind = KINDS.iter().find(|kind| (kind.is)(text))?;
     let error = Diagnostic::error(None, kind.what);
@@ -74,6 +131,11 @@ fn has_line(text: &str, starts: &[&str]) -> bool {
     text.lines().any(|line| starts.iter().any(|start| line.starts_with(start)))
 }
 
+/// Whether a line begins like this, after its indentation.
+fn has_item(text: &str, start: &str) -> bool {
+    text.lines().any(|line| line.trim_start().starts_with(start))
+}
+
 /// The error for several programs where one is expected.
 fn second_program(text: &str) -> Option<Diagnostic> {
     let programs = match programs(text) {
@@ -102,6 +164,27 @@ mod tests {
             ("import sys\nimport seccomp\nf = seccomp.SyscallFilter(1)\n", "this program builds"),
             ("import libseccomp \"github.com/seccomp/libseccomp-golang\"\n", "this program builds"),
             ("services:\n  web:\n    image: nginx\n", "this is a Compose file"),
+            ("[seccomp=unconfined apparmor=x]\n", "this is a list as `docker inspect --format`"),
+            (
+                "[no-new-privileges seccomp={\"a\":1}]",
+                "this is a list as `docker inspect --format`",
+            ),
+            ("Name:         p\nData\n====\na.json:\n----\n{}\n", "this is what `kubectl describe`"),
+            (
+                "Server:\n Security Options:\n  seccomp\n   Profile: builtin\n",
+                "this is what `docker info`",
+            ),
+            (
+                "{\"seccomp-profile\": \"/etc/p.json\"}",
+                "this is a configuration of Docker's daemon",
+            ),
+            (
+                "[containers]\nseccomp_profile = \"/p.json\"\n",
+                "this is a configuration of Podman or CRI-O",
+            ),
+            ("lxc.uts.name = a\nlxc.seccomp.profile = /p\n", "this is a configuration of LXC"),
+            ("docker run --security-opt seccomp=p.json nginx\n", "this is a command line"),
+            ("Name:\tsh\nPid:\t1\nSeccomp:\t2\n", "this is /proc/PID/status"),
             (&table.repeat(2), "a second program begins here"),
         ] {
             let found = unread(text.as_bytes()).unwrap_or_else(|| panic!("{text}"));

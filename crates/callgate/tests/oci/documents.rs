@@ -78,17 +78,17 @@ fn one_of_several_resources_is_chosen_by_its_name() {
         (
             &text,
             Some("wbe"),
-            "Error 1:1: no SeccompProfile resource is named `wbe` (did you mean `web`? The names are web, db)\n",
+            "Error 1:1: no profile is named `wbe` (did you mean `web`? The names are web, db)\n",
         ),
         (
             &joined(&[CONFIG, POD]),
             Some("web"),
-            "Error 1:1: the text has no SeccompProfile resource, so none is named `web` (omit the name)\n",
+            "Error 1:1: the text has no profile with a name, so none is named `web` (omit the name)\n",
         ),
         (
             &joined(&[&resource("a", "", "read"), &resource("a", "", "write")]),
             Some("a"),
-            "Error 9:1: two SeccompProfile resources are named `a`, the first at 1:1 (put one into its own file)\n",
+            "Error 9:1: two profiles are named `a`, the first at 1:1 (put one into its own file)\n",
         ),
         (
             &joined(&["a: b\n", "c: d\n"]),
@@ -100,8 +100,7 @@ fn one_of_several_resources_is_chosen_by_its_name() {
             &joined(&[CONFIG, POD]),
             None,
             "Error 6:7: this Pod is not a profile; it names RuntimeDefault for the pod at 7:42 (RuntimeDefault is the \
-             profile of containerd or CRI-O, which resembles container-default; Unconfined means that no filter is \
-             installed)\n",
+             default of the node's runtime: give containerd-default or crio-default)\n",
         ),
     ] {
         assert_eq!(allowed(text, name), Err(expected.to_owned()), "{text}");

@@ -5,6 +5,7 @@ mod base_profiles;
 mod built_in;
 mod combine;
 mod container_default;
+mod containers;
 mod dialects;
 mod documents;
 mod enosys;

@@ -114,11 +114,11 @@ const TEXTS: &str = r##"
 "- defaultAction\n"
     1:1: a profile must be an object, but this is a list (give a seccomp profile, an OCI config.json or a SeccompProfile resource)
 "apiVersion: v1\nkind: ConfigMap\ndata: {}\n"
-    2:7: `kind` is "ConfigMap", but must be "SeccompProfile" (give a SeccompProfile resource, or a profile in its own file)
+    1:1: this ConfigMap has no entry in `data` (a profile has `defaultAction` and `syscalls`)
 {"apiVersion": "v1", "kind": "List", "items": []}
     1:30: `kind` is "List", but must be "SeccompProfile" (give a SeccompProfile resource, or a profile in its own file)
 "kind: CronJob\nspec: {schedule: x}\n"
-    1:7: this CronJob names no seccomp profile, so the kubelet's default decides (RuntimeDefault is the profile of containerd or CRI-O, which resembles container-default; Unconfined means that no filter is installed)
+    1:7: this CronJob names no seccomp profile, so the kubelet's default decides (with seccompDefault, the kubelet takes that of the runtime, containerd-default or crio-default; without it, no filter is installed)
 "##;
 
 /// The only entry of a profile, which starts on line 3, and the messages about it.
@@ -261,6 +261,41 @@ fn workloads_of_kubernetes_name_profiles() {
     let text = format!("kind: Pod\nspec:\n  containers:\n{many}");
     let messages = lines(&oci::read(&text, &options(Dialect::Runc)).unwrap_err());
     assert!(messages.contains("Unconfined for the container c4 at 8:50, 2 more"), "{messages}");
+    assert!(messages.contains("(Unconfined means that no filter is installed)"), "{messages}");
+}
+
+#[test]
+fn other_resources_that_name_profiles() {
+    for (text, message) in [
+        (
+            "kind: Pod\nmetadata:\n  annotations:\n    seccomp.security.alpha.kubernetes.io/pod: runtime/default\n    \
+             container.seccomp.security.alpha.kubernetes.io/web: localhost/web.json\nspec: {}\n",
+            "1:7: this Pod is not a profile; it names RuntimeDefault for the pod at 4:47, Localhost web.json for the container \
+             web at 5:57 (give the file of the node, /var/lib/kubelet/seccomp/web.json)",
+        ),
+        (
+            "kind: ProfileBinding\nspec: {profileRef: {kind: SeccompProfile, name: web}}\n",
+            "1:7: this ProfileBinding is not a profile; it names web (give the SeccompProfile resource, or the file of the \
+             profile on the node)",
+        ),
+        (
+            "kind: SecurityContextConstraints\nseccompProfiles: [runtime/default]\n",
+            "1:7: this SecurityContextConstraints is not a profile; it allows runtime/default (give the SeccompProfile \
+             resource, or the file of the profile on the node)",
+        ),
+        (
+            "securityContext:\n  seccompProfile: {type: Localhost, localhostProfile: a.json}\n",
+            "1:1: this part of a resource is not a profile; it names Localhost a.json for the pod at 2:19 (give the file of the \
+             node, /var/lib/kubelet/seccomp/a.json)",
+        ),
+        (
+            "seccompProfile: {type: RuntimeDefault}\n",
+            "1:1: this part of a resource is not a profile; it names RuntimeDefault for it at 1:17 (RuntimeDefault is the \
+             default of the node's runtime: give containerd-default or crio-default)",
+        ),
+    ] {
+        rejected(text, message);
+    }
 }
 
 #[test]

@@ -56,6 +56,7 @@ pub struct Library {
     rule_add: unsafe extern "C" fn(Handle, u32, c_int, c_uint, *const ArgCmp) -> c_int,
     priority: unsafe extern "C" fn(Handle, c_int, u8) -> c_int,
     export: unsafe extern "C" fn(Handle, c_int) -> c_int,
+    export_text: unsafe extern "C" fn(Handle, c_int) -> c_int,
     // Since libseccomp 2.6.
     start: Option<unsafe extern "C" fn(Handle) -> c_int>,
     reject: Option<unsafe extern "C" fn(Handle)>,
@@ -114,6 +115,7 @@ impl Library {
             rule_add: function!(c"seccomp_rule_add_array"),
             priority: function!(c"seccomp_syscall_priority"),
             export: function!(c"seccomp_export_bpf"),
+            export_text: function!(c"seccomp_export_pfc"),
             start: optional!(c"seccomp_transaction_start"),
             reject: optional!(c"seccomp_transaction_reject"),
             commit: optional!(c"seccomp_transaction_commit"),
@@ -326,7 +328,10 @@ impl Context<'_> {
     /// # Errors
     /// If the library cannot generate it.
     pub fn program(&self) -> Result<Vec<u8>, String> {
-        let Some(export) = self.library.export_to_memory else { return self.program_by_file() };
+        let Some(export) = self.library.export_to_memory else {
+            // All versions have this function.
+            return self.by_file("seccomp_export_bpf", self.library.export);
+        };
         let mut bytes = vec![0_u8; 1 << 19];
         let mut len = bytes.len();
         // SAFETY: see above; the buffer has this length.
@@ -338,20 +343,33 @@ impl Context<'_> {
         Ok(bytes)
     }
 
-    /// The same with the function that all versions have.
-    fn program_by_file(&self) -> Result<Vec<u8>, String> {
+    /// The rules as pseudo filter code.
+    ///
+    /// # Errors
+    /// If the library cannot write it.
+    pub fn text(&self) -> Result<String, String> {
+        let bytes = self.by_file("seccomp_export_pfc", self.library.export_text)?;
+        String::from_utf8(bytes).map_err(|error| format!("seccomp_export_pfc: {error}"))
+    }
+
+    /// What a function writes into a file.
+    fn by_file(
+        &self,
+        name: &str,
+        export: unsafe extern "C" fn(Handle, c_int) -> c_int,
+    ) -> Result<Vec<u8>, String> {
         let failed = |error: std::io::Error| format!("a file in memory: {error}");
         // SAFETY: the name is a C string.
-        let file = unsafe { libc::memfd_create(c"program".as_ptr(), libc::MFD_CLOEXEC) };
+        let file = unsafe { libc::memfd_create(c"export".as_ptr(), libc::MFD_CLOEXEC) };
         if file < 0 {
             return Err(failed(std::io::Error::last_os_error()));
         }
         // SAFETY: the descriptor is new.
         let mut file = File::from(unsafe { OwnedFd::from_raw_fd(file) });
         // SAFETY: see above; the descriptor is open.
-        let result = unsafe { (self.library.export)(self.handle, file.as_raw_fd()) };
+        let result = unsafe { export(self.handle, file.as_raw_fd()) };
         if result != 0 {
-            return Err(format!("seccomp_export_bpf: {result}"));
+            return Err(format!("{name}: {result}"));
         }
         let mut bytes = Vec::new();
         file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(failed)?;

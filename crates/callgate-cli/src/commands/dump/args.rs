@@ -38,7 +38,7 @@ Every command that takes a SOURCE also accepts pid:PID, for all filters
 together, and pid:PID/0, for a single one; 0 is the oldest.
 
 Examples:
-  callgate dump -o filters -- bwrap --ro-bind / / true
+  callgate dump -o filter.bpf -- bwrap --ro-bind / / true
   callgate dump --report filters.json --format json -- ./server
   callgate dump 1234
   callgate dump 1234 --dialect annotated
@@ -75,9 +75,10 @@ pub(crate) struct DumpArgs {
     #[arg(long = "continue", conflicts_with_all = ["pid", "time"])]
     pub(super) to_the_end: bool,
 
-    /// Write every program into this directory: 0.bpf for the oldest, and so on, and merged.bpf. The directory
-    /// must not contain files of another dump
-    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    /// Write the program to this file, such as filter.bpf, with --merge the merged one; several have their
+    /// numbers in the names, as in filter-0.bpf. Without an extension, it is a directory: 0.bpf for the oldest,
+    /// and so on, and merged.bpf. It must not contain files of another dump
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(super) output: Option<PathBuf>,
 
     /// The format of these files [default: bpf]

@@ -9,7 +9,7 @@ use callgate_linux::{Command, kernel_insns};
 use callgate_record::{Caught, CaughtFilter, catch, ended_by, exit_status};
 
 use super::args::{DumpArgs, USUAL_TIME};
-use super::shown::{HEADING, ShownProgram, heading, number_of_filters, write_all};
+use super::shown::{HEADING, ShownProgram, heading, number_of_filters, write};
 use crate::emit::Emit;
 use crate::options::{Format, NATIVE_ENDIAN};
 use crate::output::{self, text_of};
@@ -30,13 +30,13 @@ pub(super) fn run(args: &DumpArgs, words: &[OsString]) -> Result<u8> {
     }
     let shown: Vec<ShownProgram> = caught.filters.iter().enumerate().map(of).collect();
     let emit = args.emit.unwrap_or(Emit::Bpf);
-    let directory = args.output.as_deref();
-    let written = directory.map_or(Ok(()), |directory| write_all(directory, emit, &shown));
+    let output = args.output.as_deref();
+    let written = output.map_or(Ok(None), |output| write(output, emit, &shown));
     let text = match args.format {
         Format::Json => json(&caught, &shown),
         Format::Text => {
-            let directory = directory.filter(|_| written.is_ok());
-            text(&caught, &shown, args, directory, &printable(&words_of(words)).to_string())
+            let first = written.as_ref().ok().and_then(Option::as_deref);
+            text(&caught, &shown, args, first, &printable(&words_of(words)).to_string())
         }
     };
     match &args.report {
@@ -44,7 +44,7 @@ pub(super) fn run(args: &DumpArgs, words: &[OsString]) -> Result<u8> {
         None => report::note(&text),
     }
     // The command ran, so its filters are shown also if they cannot be written.
-    written.map(|()| 0)
+    written.map(|_| 0)
 }
 
 fn words_of(words: &[OsString]) -> String {
@@ -57,12 +57,12 @@ fn of((index, caught): (usize, &CaughtFilter)) -> ShownProgram {
     ShownProgram { index: Some(index), program, arches, flags: Some(caught.flags) }
 }
 
-/// `directory`: where the programs were written.
+/// `written`: the file of the first program.
 fn text(
     caught: &Caught,
     shown: &[ShownProgram],
     args: &DumpArgs,
-    directory: Option<&Path>,
+    written: Option<&Path>,
     name: &str,
 ) -> String {
     let count = number_of_filters(caught.filters.len());
@@ -101,18 +101,13 @@ fn text(
     } else if exit_status(caught.status) != 0 {
         line(format!("the exit status of the command is {}", exit_status(caught.status)));
     }
-    match (directory, shown.first()) {
-        (_, None) => {}
-        (Some(directory), Some(first)) => {
-            let file = directory.join(format!(
-                "{}.{}",
-                first.name(),
-                args.emit.unwrap_or(Emit::Bpf).extension()
-            ));
-            line(format!("next: callgate explain {}", file.display()));
+    match (written, shown.first()) {
+        (Some(file), _) => line(format!("next: callgate explain {}", file.display())),
+        (None, Some(_)) if args.output.is_none() => {
+            let them = if shown.len() == 1 { "it to a file" } else { "them to files" };
+            line(format!("-o FILE writes {them}"));
         }
-        (None, Some(_)) if args.output.is_none() => line("-o DIR writes them to files".to_owned()),
-        (None, Some(_)) => {}
+        _ => {}
     }
     if let Some(dialect) = args.dialect {
         for shown in shown {

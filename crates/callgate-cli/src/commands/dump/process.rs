@@ -7,7 +7,7 @@ use callgate_linux::{Dump, MAX_INSNS_PER_THREAD, budget_used, kernel_insns};
 
 use super::args::DumpArgs;
 use super::caught;
-use super::shown::{HEADING, ShownProgram, heading, number_of_filters, write_all};
+use super::shown::{HEADING, ShownProgram, heading, number_of_filters, write};
 use crate::emit::Emit;
 use crate::options::{Format, PROMPT, SourceOptions};
 use crate::output::{self, text_of};
@@ -25,8 +25,8 @@ pub(crate) fn run(args: &DumpArgs) -> Result<u8> {
     if args.merge && !shown.is_empty() {
         shown.push(merged(pid, &dump)?);
     }
-    if let Some(directory) = &args.output {
-        write_all(directory, args.emit.unwrap_or(Emit::Bpf), &shown)?;
+    if let Some(path) = &args.output {
+        write(path, args.emit.unwrap_or(Emit::Bpf), &shown)?;
     }
     let text = match args.format {
         Format::Json => json(&dump, pid, &shown),

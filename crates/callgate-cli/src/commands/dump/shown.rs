@@ -1,7 +1,7 @@
 //! Programs that are shown and written.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anstyle::Style;
 use callgate::{Action, Arch, Verdict};
@@ -78,8 +78,45 @@ impl ShownProgram {
     }
 }
 
+/// Writes the programs, and returns the path of the first one: to a file, if the path has the extension of a form, or into a
+/// directory. A file is that of the merged program, or of the only one; of several, each has its number before the extension.
+pub(super) fn write(path: &Path, emit: Emit, shown: &[ShownProgram]) -> Result<Option<PathBuf>> {
+    let extension = path.extension().filter(|extension| is_of_a_form(&extension.to_string_lossy()));
+    let Some(extension) = extension.filter(|_| !path.is_dir()) else {
+        write_all(path, emit, shown)?;
+        return Ok(shown.first().map(|one| path.join(file_name(one, emit))));
+    };
+    let merged = shown.iter().find(|one| one.index.is_none());
+    if let Some(only) = merged.or(if let [only] = shown { Some(only) } else { None }) {
+        output::write_file(path, &bytes(only, emit))?;
+        return Ok(Some(path.to_owned()));
+    }
+    let numbered = |one: &ShownProgram| {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        path.with_file_name(format!("{stem}-{}.{}", one.name(), extension.to_string_lossy()))
+    };
+    for one in shown {
+        output::write_file(&numbered(one), &bytes(one, emit))?;
+    }
+    Ok(shown.first().map(numbered))
+}
+
+fn file_name(shown: &ShownProgram, emit: Emit) -> String {
+    format!("{}.{}", shown.name(), emit.extension())
+}
+
+/// A program in a form.
+fn bytes(shown: &ShownProgram, emit: Emit) -> Vec<u8> {
+    match emit.dialect() {
+        Some(dialect) => shown.text(dialect).into_bytes(),
+        None if emit == Emit::Json => format!("{}\n", shown.json()).into_bytes(),
+        None if emit == Emit::Crun => emit::crun(&shown.program, NATIVE_ENDIAN).into_bytes(),
+        None => shown.program.to_bytes(NATIVE_ENDIAN),
+    }
+}
+
 /// Writes every program into a directory, and creates that if necessary.
-pub(super) fn write_all(directory: &Path, emit: Emit, shown: &[ShownProgram]) -> Result<()> {
+fn write_all(directory: &Path, emit: Emit, shown: &[ShownProgram]) -> Result<()> {
     let failed = |what: &str, error: &std::io::Error| {
         let why = callgate_linux::error_text(error);
         Failure::about(
@@ -89,8 +126,7 @@ pub(super) fn write_all(directory: &Path, emit: Emit, shown: &[ShownProgram]) ->
         .help("name a directory that exists and is writable")
     };
     let opened = Directory::create_all(directory).map_err(|error| failed("created", &error))?;
-    let names: Vec<String> =
-        shown.iter().map(|shown| format!("{}.{}", shown.name(), emit.extension())).collect();
+    let names: Vec<String> = shown.iter().map(|shown| file_name(shown, emit)).collect();
     let entries = opened.names().map_err(|error| failed("read", &error))?;
     let mut others: Vec<String> = entries
         .into_iter()
@@ -110,12 +146,7 @@ pub(super) fn write_all(directory: &Path, emit: Emit, shown: &[ShownProgram]) ->
             .help("remove these files, or name another directory"));
     }
     for (shown, name) in shown.iter().zip(names) {
-        let bytes = match emit.dialect() {
-            Some(dialect) => shown.text(dialect).into_bytes(),
-            None if emit == Emit::Json => format!("{}\n", shown.json()).into_bytes(),
-            None if emit == Emit::Crun => emit::crun(&shown.program, NATIVE_ENDIAN).into_bytes(),
-            None => shown.program.to_bytes(NATIVE_ENDIAN),
-        };
+        let bytes = bytes(shown, emit);
         output::write_file_in(&opened, OsStr::new(&name), &directory.join(&name), &bytes)?;
     }
     Ok(())
@@ -125,9 +156,12 @@ pub(super) fn write_all(directory: &Path, emit: Emit, shown: &[ShownProgram]) ->
 fn is_of_a_dump(name: &str) -> bool {
     name.split_once('.').is_some_and(|(stem, extension)| {
         let is_number = !stem.is_empty() && stem.bytes().all(|byte| byte.is_ascii_digit());
-        let is_form = Emit::value_variants().iter().any(|form| form.extension() == extension);
-        (is_number || stem == "merged") && is_form
+        (is_number || stem == "merged") && is_of_a_form(extension)
     })
+}
+
+fn is_of_a_form(extension: &str) -> bool {
+    Emit::value_variants().iter().any(|form| form.extension() == extension)
 }
 
 pub(super) fn heading(shown: &ShownProgram) -> String {

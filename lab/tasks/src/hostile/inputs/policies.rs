@@ -3,6 +3,8 @@
 use super::input::{Input, Reader, input, six_unrelated, unit, unrelated};
 use std::io::Write;
 
+const PFC: &str = "if ($arch == 3221225534)\n";
+const PFC_END: &str = "  action ERRNO(1);\naction KILL;\n";
 const LXC: &str = "2\ndenylist\n";
 
 const ENTRIES: &str = r#"{"vmm": {"mismatch_action": "trap", "match_action": "allow", "filter": ["#;
@@ -192,6 +194,40 @@ pub(super) const READERS: &[Reader] = &[
             input!("unknown constants", "", ["read AF_{}\n", |n| n], ""),
             input!("one line", "", ["read "], ""),
             input!("newlines", "", ["\n"], "read\n"),
+        ],
+    },
+    Reader {
+        name: "pseudo filter code",
+        file: "filter.pfc",
+        beside: &[],
+        most: Some(10 << 10),
+        is_log: false,
+        commands: &["compile filter.pfc -o /dev/null"],
+        inputs: &[
+            input!("one rule", PFC, ["  if ($syscall == 1)\n    action ALLOW;\n"], PFC_END).at_most(149_000),
+            input!(
+                "comparisons of one call",
+                PFC,
+                ["  if ($syscall == 1)\n    if ($a0.lo32 == {})\n      action LOG;\n", |n| n],
+                PFC_END
+            )
+            .at_most(74_000),
+            input!(
+                "words without an order",
+                PFC,
+                [
+                    "  if ($syscall == 1)\n    if ($a0.hi32 == {})\n      if ($a1.lo32 > {})\n        action LOG;\n",
+                    |n: u64| unrelated(n) >> 32,
+                    |n: u64| unrelated(n) & 0xffff_ffff
+                ],
+                PFC_END
+            )
+            .at_most(1000),
+            input!("comments", PFC, ["#\n"], PFC_END),
+            input!("blocks that decide nothing", PFC, ["  if ($syscall == 1)\n"], PFC_END),
+            input!("deeper and deeper", "if ($arch == 3221225534)\n", [" "], "x"),
+            input!("text around it", "", ["x\n"], "if ($arch == 3221225534)\n  action LOG;\naction KILL;\n"),
+            input!("comments that contradict", PFC, ["# filter for syscall \"read\" (1)\n  if ($syscall == 1)\n"], PFC_END),
         ],
     },
 ];

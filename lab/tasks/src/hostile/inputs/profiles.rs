@@ -119,6 +119,30 @@ pub(super) const READERS: &[Reader] = &[
         ],
     },
     Reader {
+        name: "description of containers",
+        file: "inspect.json",
+        beside: &[],
+        most: None,
+        is_log: false,
+        commands: &["compile inspect.json -o /dev/null"],
+        inputs: &[
+            input!("containers", "[{}", [",{{\"Name\":\"{}\",\"HostConfig\":{{\"SecurityOpt\":[]}}}}", |n| n], "]"),
+            input!("options", "[\"seccomp={}\"", [",\"x={}\"", |n| n], "]"),
+            input!(
+                "names in a profile in a string",
+                "[\"seccomp={\\\"defaultAction\\\":\\\"SCMP_ACT_ERRNO\\\",\\\"syscalls\\\":[{\\\"action\\\":\\\"SCMP_ACT_ALLOW\\\",\\\"names\\\":[\\\"read\\\"",
+                [",\\\"open{}\\\"", |n| n],
+                "]}]}\"]"
+            ),
+            input!(
+                "entries of a ConfigMap",
+                "{\"kind\":\"ConfigMap\",\"data\":{\"x\":\"\"",
+                [",\"{}\":\"defaultAction\"", |n| n],
+                "}}"
+            ),
+        ],
+    },
+    Reader {
         name: "profile in YAML",
         file: "profile.yaml",
         beside: &[],
