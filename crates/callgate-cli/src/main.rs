@@ -15,7 +15,7 @@
 //! - [`binary`]: finds the libraries of programs, and the syscalls of their code.
 //! - [`recordings`]: reads recordings and logs of syscalls.
 //! - [`page_facts`]: where a page is from.
-//! - [`report`], [`output`], [`text`], [`markdown`]: messages, results and their formats.
+//! - [`report`], [`output`], [`wrapping`], [`text`], [`markdown`]: messages, results and their formats.
 #![deny(unsafe_code)]
 
 mod advice;
@@ -52,6 +52,7 @@ mod source_words;
 mod stopwatch;
 mod text;
 mod verified;
+mod wrapping;
 
 use std::process::ExitCode;
 

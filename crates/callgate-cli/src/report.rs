@@ -5,8 +5,8 @@
 //!   help: the actions are SCMP_ACT_ALLOW, …
 //! ```
 //!
-//! Messages go to standard error, results to standard output. A [`Failure`] contains all errors of an input; warnings are
-//! printed where they arise.
+//! Messages go to standard error, results to standard output. On a terminal, long messages are wrapped to its width; elsewhere, each
+//! part is one line. A [`Failure`] contains all errors of an input; warnings are printed where they arise.
 
 use std::fmt;
 use std::io::Write;
@@ -19,6 +19,7 @@ use callgate_requests::source::{Message, Messages};
 
 use crate::advice;
 use crate::text::printable;
+use crate::wrapping::{message_columns, width, wrap_to};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -109,7 +110,8 @@ impl Failure {
         for message in &self.messages {
             let origin = self.origin.as_deref();
             let is_multiline = self.is_multiline;
-            note(&Rendered { origin, message, is_multiline }.to_string());
+            let columns = message_columns();
+            note(&Rendered { origin, message, is_multiline, columns }.to_string());
         }
         self.status
     }
@@ -245,43 +247,54 @@ fn print(origin: Option<&str>, message: &Diagnostic) {
         printed.push((origin.map(str::to_owned), message.clone()));
     }
     drop(printed);
-    note(&Rendered { origin, message, is_multiline: false }.to_string());
+    let columns = message_columns();
+    note(&Rendered { origin, message, is_multiline: false, columns }.to_string());
 }
 
 struct Rendered<'a> {
     origin: Option<&'a str>,
     message: &'a Diagnostic,
     is_multiline: bool,
+    /// The width to which texts are wrapped; `None` if they are not.
+    columns: Option<usize>,
 }
 
+/// The columns before the further lines of a message, more than before its help.
+const INDENT: usize = 4;
+
 impl Rendered<'_> {
-    fn text(&self, f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
-        if !self.is_multiline {
-            return writeln!(f, "{}", printable(text));
+    /// A text, in front of which columns are used.
+    fn text(&self, f: &mut fmt::Formatter<'_>, text: &str, used: usize) -> fmt::Result {
+        if self.is_multiline {
+            return text.lines().try_for_each(|line| writeln!(f, "{}", printable(line)));
         }
-        text.lines().try_for_each(|line| writeln!(f, "{}", printable(line)))
+        let Some(columns) = self.columns else { return writeln!(f, "{}", printable(text)) };
+        let mut wrapped = String::new();
+        wrap_to(columns, &mut wrapped, &printable(text).to_string(), used, INDENT);
+        f.write_str(&wrapped)
+    }
+
+    /// What is before the word of the severity: the input and the place in it.
+    fn head(&self) -> String {
+        let Some(origin) = self.origin else { return "callgate: ".to_owned() };
+        let place = self.message.position;
+        let place = place.map_or_else(String::new, |at| format!("{}:{}:", at.line, at.column));
+        format!("callgate: {}:{place} ", printable(origin))
     }
 }
 
 impl fmt::Display for Rendered<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{PLACE}callgate: ")?;
-        if let Some(origin) = self.origin {
-            write!(f, "{}:", printable(origin))?;
-            if let Some(position) = self.message.position {
-                write!(f, "{}:{}:", position.line, position.column)?;
-            }
-            f.write_str(" ")?;
-        }
+        let head = self.head();
         let (style, word) = match self.message.severity {
             Severity::Error => (ERROR, "error:"),
             Severity::Warning => (WARNING, "warning:"),
         };
-        write!(f, "{PLACE:#}{style}{word}{style:#} ")?;
-        self.text(f, &self.message.message)?;
+        write!(f, "{PLACE}{head}{PLACE:#}{style}{word}{style:#} ")?;
+        self.text(f, &self.message.message, width(&head) + word.len() + 1)?;
         if !self.message.help.is_empty() {
             write!(f, "  {HELP}help:{HELP:#} ")?;
-            self.text(f, &self.message.help)?;
+            self.text(f, &self.message.help, "  help: ".len())?;
         }
         Ok(())
     }
@@ -293,8 +306,25 @@ mod tests {
     use callgate_bpf::diagnostic::Position;
 
     fn plain(origin: Option<&str>, message: &Diagnostic) -> String {
-        let rendered = Rendered { origin, message, is_multiline: false };
+        wrapped(origin, message, None)
+    }
+
+    fn wrapped(origin: Option<&str>, message: &Diagnostic, columns: Option<usize>) -> String {
+        let rendered = Rendered { origin, message, is_multiline: false, columns };
         anstream::adapter::strip_str(&rendered.to_string()).to_string()
+    }
+
+    #[test]
+    fn a_message_is_wrapped_to_the_width_of_a_terminal() {
+        let position = Some(Position { line: 3, column: 14 });
+        let error = Diagnostic::error(position, "this message has many words, more than a line")
+            .help("give fewer of them, or a wider terminal than this one");
+        assert_eq!(
+            wrapped(Some("p.json"), &error, Some(40)),
+            "callgate: p.json:3:14: error: this\n    message has many words, more than a\n    line\n  \
+             help: give fewer of them, or a wider\n    terminal than this one\n"
+        );
+        assert_eq!(plain(Some("p.json"), &error).lines().count(), 2, "not on a terminal");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(crate) fn recording(
 ) -> Result<Json, Messages> {
     let Recorded { text, name, strict, partial } = recorded;
     let options = ReadOptions { arch: machine, strict: *strict, partial: *partial };
-    let ReadRecording { recording, warnings: own } =
+    let ReadRecording { recording, warnings: own, .. } =
         read::read(text, &options).map_err(|errors: Diagnostics| Message::all(name, errors))?;
     warnings.extend(Message::all(name, own));
     Ok(recording_json(name, &recording))

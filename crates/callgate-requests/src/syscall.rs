@@ -205,6 +205,13 @@ fn named(arch: Option<Arch>, nr: u32, index: usize, value: u64) -> Option<String
     (parse_argument(Some(arch), &text).ok()? == value).then_some(text)
 }
 
+/// A value of an argument as people say it: constants, or else a number.
+pub fn value_in_words(arch: Arch, nr: u32, index: u8, value: u64) -> String {
+    let family = arch.syscall_name(nr).and_then(|name| Family::of(arch, name, index));
+    let number = || if value < 4096 { value.to_string() } else { format!("{value:#x}") };
+    family.and_then(|family| family.name(arch, value)).unwrap_or_else(number)
+}
+
 /// The JSON fields of a syscall.
 pub fn fields(arch: Option<Arch>, data: &SeccompData) -> Vec<(&'static str, Json)> {
     vec![
@@ -265,6 +272,21 @@ mod tests {
         assert!(of(&three[..2], "x").contains("x86_64 and x86 have no syscall"));
         assert!(of(&three[..1], "opneat").contains("did you mean \\\"openat\\\"?"));
         assert!(of(&three[..1], "osf_sigprocmask").contains("in old kernels"));
+    }
+
+    #[test]
+    fn values_have_names_where_they_have_a_meaning() {
+        let of = |name, index, value| {
+            let nr = Arch::X86_64.number(name).unwrap();
+            value_in_words(Arch::X86_64, nr, index, value)
+        };
+        assert_eq!(of("unshare", 0, 0x1000_0000), "CLONE_NEWUSER");
+        assert_eq!(of("socket", 0, 0), "AF_UNSPEC");
+        assert_eq!(of("openat", 0, 0xffff_ff9c), "AT_FDCWD");
+        assert_eq!(of("ioctl", 1, 0x5413), "TIOCGWINSZ");
+        assert_eq!(of("write", 2, 4095), "4095");
+        assert_eq!(of("write", 2, 4096), "0x1000");
+        assert_eq!(value_in_words(Arch::X86_64, 9999, 0, 7), "7");
     }
 
     #[test]

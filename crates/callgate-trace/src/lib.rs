@@ -43,6 +43,7 @@ pub mod read;
 pub mod recording;
 pub mod unseen;
 
+pub use logs::programs::LogPrograms;
 pub use logs::selection::{Selected, Selection};
 
 #[cfg(doctest)]

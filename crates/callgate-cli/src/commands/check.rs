@@ -12,7 +12,7 @@ use callgate::Arch;
 use callgate_bpf::syscalls;
 use callgate_core::diagram::Store;
 use callgate_trace::check::{Certainty, Finding, Unrecorded, check};
-use callgate_trace::recording::{Effect, Recording};
+use callgate_trace::recording::{Effect, Recording, SyscallId};
 use clap::ValueHint;
 
 use crate::options::{DenialFormat, Format, SourceOptions};
@@ -161,7 +161,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
 
 /// Warns about caveats, and about architectures that the filter is not for.
 pub(crate) fn warn_about(named: &[NamedRecording], recording: &Recording, filter: &SourceStack) {
-    for NamedRecording { name, recording } in named {
+    for NamedRecording { name, recording, .. } in named {
         for caveat in recording.caveats() {
             let help = match caveat.effect {
                 Effect::Incomplete => "the filter may deny missing syscalls; record again",
@@ -240,8 +240,9 @@ fn which(finding: &Finding) -> String {
             let args: Vec<String> = args
                 .iter()
                 .map(|(arg, values)| {
-                    let mut list: Vec<String> =
-                        values.iter().take(MAX_LISTED).map(number).collect();
+                    let SyscallId { arch, nr } = finding.syscall;
+                    let of = |value: &u64| syscall::value_in_words(arch, nr, *arg, *value);
+                    let mut list: Vec<String> = values.iter().take(MAX_LISTED).map(of).collect();
                     if let Some(more @ 1..) = values.len().checked_sub(MAX_LISTED) {
                         list.push(format!("{more} more"));
                     }
@@ -295,10 +296,6 @@ fn argument(finding: &Finding, arg: u8) -> String {
     named.map_or_else(|| format!("args[{arg}]"), |named| named.name.to_owned())
 }
 
-fn number(value: &u64) -> String {
-    if *value < 4096 { value.to_string() } else { format!("{value:#x}") }
-}
-
 pub(crate) fn json(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
     let items = findings.iter().map(|finding| {
         let (certainty, values) = match &finding.certainty {
@@ -346,7 +343,6 @@ pub(crate) fn json(recording: &Recording, filter: &str, findings: &[Finding]) ->
 mod tests {
     use super::*;
     use callgate::{SeccompData, Verdict};
-    use callgate_trace::recording::SyscallId;
 
     #[test]
     fn long_lists_of_values_are_shortened() {
@@ -354,12 +350,20 @@ mod tests {
             syscall: SyscallId::new(Arch::X86_64, 16),
             count: 1,
             verdicts: vec![Verdict::errno(1)],
-            certainty: Certainty::Values(vec![(1, (0..10).map(|n| n * 4096).collect())]),
+            certainty: Certainty::Values(vec![(
+                1,
+                (0..9).map(|n| n * 4096).chain([0x5413]).collect(),
+            )]),
             unrecorded: Vec::new(),
             example: SeccompData::default(),
             fallback: None,
         };
         assert!(which(&finding).starts_with("with cmd = 0, 0x1000, "));
+        let named = Certainty::Values(vec![(1, vec![0x5413])]);
+        assert_eq!(
+            which(&Finding { certainty: named, ..finding.clone() }),
+            "with cmd = TIOCGWINSZ"
+        );
         assert!(which(&finding).ends_with(", 2 more"));
     }
 }

@@ -2,14 +2,13 @@
 
 use std::fmt::Write;
 
-use callgate::Verdict;
 use callgate_bpf::syscalls::list_syscalls;
 use callgate_codegen::query::Difference;
 
-use super::shared::{Change, Titles, by_abi, by_change, conditions, dangers, summary};
+use super::shared::{Change, Sides, Titles, by_abi, by_change, dangers, summary};
 use crate::markdown::{code, codes, plain, styled_code};
 use crate::text::{counted, printable};
-use callgate_requests::differences::{Compared, Differences, Side};
+use callgate_requests::differences::{Compared, Differences};
 use callgate_requests::syscall;
 
 /// The most names of further syscalls in a line; more can be opened.
@@ -88,21 +87,21 @@ fn group(
 ) {
     let data = &difference.data;
     let arch = syscall::arch_of(data);
+    let Sides { all, example } = Sides::of(compared, arch, difference);
     let call = code(&syscall::show(arch, data));
-    let side = |side: Side, verdict: Verdict| {
-        let conditions = arch.and_then(|arch| conditions(compared, side, arch, difference));
-        match conditions {
-            Some(conditions) => {
-                format!("{} ({})", code(&verdict.to_string()), styled_code(&conditions))
-            }
-            None => code(&verdict.to_string()),
-        }
+    let both = |a: &str, b: &str| match titles {
+        Titles::Changes => format!("{a} → {b}"),
+        Titles::Excess => format!("{a}, not {b}"),
     };
-    let [a, b] = [side(Side::A, difference.left), side(Side::B, difference.right)];
-    let arch_name = syscall::arch_name(arch, data.arch);
-    let _ = match titles {
-        Titles::Changes => writeln!(text, "- {arch_name} {call}: {a} → {b}"),
-        Titles::Excess => writeln!(text, "- {arch_name} {call}: {a}, not {b}"),
+    let [a, b] = all.map(|side| styled_code(&side));
+    let (all, arch_name) = (both(&a, &b), syscall::arch_name(arch, data.arch));
+    let _ = match example {
+        Some(verdicts) => {
+            let [a, b] = verdicts.map(|verdict| code(&verdict.to_string()));
+            let (name, example) = (code(&syscall::name(arch, data.nr)), both(&a, &b));
+            writeln!(text, "- {arch_name} {name}: {all}; for example {call}: {example}")
+        }
+        None => writeln!(text, "- {arch_name} {call}: {all}"),
     };
     for (title, syscalls) in by_abi(arch, difference) {
         let others = list_syscalls(data.arch, &syscalls, Some(data.nr), usize::MAX);

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use callgate::Arch;
 use callgate::explain::Outcome;
 use callgate::purposes::danger;
+use callgate::{Arch, Verdict};
 use callgate_bpf::SyscallTable;
 use callgate_codegen::query::Difference;
 use callgate_core::{SyscallSet, X32_SYSCALL_BIT};
@@ -274,8 +274,30 @@ pub(super) fn by_abi(arch: Option<Arch>, group: &Difference) -> Vec<(&'static st
     }
 }
 
-/// The conditions under which a filter decides about the syscalls of a group, if they are the same for all.
-pub(super) fn conditions(
+/// What the filters do with the syscalls of a group.
+pub(super) struct Sides {
+    /// Of each filter with all arguments: `ALLOW if family == AF_UNIX, else ERRNO(EPERM)`.
+    pub(super) all: [String; 2],
+    /// With the arguments of the example, if one of the filters decides by arguments.
+    pub(super) example: Option<[Verdict; 2]>,
+}
+
+impl Sides {
+    pub(super) fn of(compared: &Compared<'_>, arch: Option<Arch>, group: &Difference) -> Sides {
+        let verdicts = [group.left, group.right];
+        let of_side = |side| arch.and_then(|arch| conditions(compared, side, arch, group));
+        let conditions = [Side::A, Side::B].map(of_side);
+        let example = conditions.iter().any(Option::is_some).then_some(verdicts);
+        let [a, b] = conditions;
+        let of = |conditions: Option<String>, verdict: Verdict| {
+            conditions.unwrap_or_else(|| outcome::colored(verdict))
+        };
+        Sides { all: [of(a, group.left), of(b, group.right)], example }
+    }
+}
+
+/// What a filter does with the syscalls of a group, if it decides by their arguments, and in the same way for all.
+fn conditions(
     compared: &Compared<'_>,
     side: Side,
     arch: Arch,

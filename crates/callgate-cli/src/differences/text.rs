@@ -8,7 +8,7 @@ use callgate::explain::Mark;
 use callgate_bpf::syscalls::list_syscalls;
 use callgate_codegen::query::Difference;
 
-use super::shared::{Change, Titles, by_abi, by_change, conditions, dangers, summary};
+use super::shared::{Change, Sides, Titles, by_abi, by_change, dangers, summary};
 use crate::outcome::{self, argument_names};
 use crate::output::wrap;
 use crate::text::{counted, printable};
@@ -68,7 +68,10 @@ fn group(
     let data = &difference.data;
     let arch = syscall::arch_of(data);
     let arch_name = syscall::arch_name(arch, data.arch);
-    let _ = writeln!(text, "{arch_name} {}", syscall::show(arch, data));
+    let Sides { all, example } = Sides::of(compared, arch, difference);
+    let call = syscall::show(arch, data);
+    let name = example.map(|_| syscall::name(arch, data.nr));
+    let _ = writeln!(text, "{arch_name} {}", name.as_deref().unwrap_or(&call));
     for (title, syscalls) in by_abi(arch, difference) {
         let most = if shown.all { usize::MAX } else { MAX_NAMES };
         let mut others = list_syscalls(data.arch, &syscalls, Some(data.nr), most);
@@ -98,15 +101,13 @@ fn group(
         }
     };
     same(text, &before);
-    for (side, sign, verdict) in [(Side::A, '-', difference.left), (Side::B, '+', difference.right)]
-    {
-        let conditions = arch.and_then(|arch| conditions(compared, side, arch, difference));
-        let line = match conditions {
-            Some(conditions) => format!("{sign} {verdict} ({conditions})"),
-            None => format!("{sign} {verdict}"),
-        };
+    for (sign, line) in ['-', '+'].into_iter().zip(all) {
         text.push_str("  ");
-        wrap(text, &line, 2, 6);
+        wrap(text, &format!("{sign} {line}"), 2, 6);
+    }
+    if let Some([a, b]) = example {
+        text.push_str("    ");
+        wrap(text, &format!("for example {call}: {a} -> {b}"), 4, 6);
     }
     same(text, &after);
 }

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use callgate::Arch;
 use callgate_bpf::diagnostic::Diagnostics;
-use callgate_trace::Selection;
-use callgate_trace::read::{ReadOptions, RecordingReader};
+use callgate_trace::read::{ReadOptions, ReadRecording, RecordingReader};
 use callgate_trace::recording::{MergeError, Merger, Recording, RunId};
+use callgate_trace::{LogPrograms, Selection};
 
 use crate::options::native_arch;
 use crate::report::{self, Failure, Result};
@@ -21,6 +21,8 @@ use crate::text::{argument, printable};
 pub(crate) struct NamedRecording {
     pub(crate) name: String,
     pub(crate) recording: Recording,
+    /// The programs of an audit log.
+    pub(crate) programs: LogPrograms,
 }
 
 impl NamedRecording {
@@ -53,17 +55,29 @@ pub(crate) fn read_all<P: AsRef<Path>>(
     files: &[P],
     options: RecordingOptions,
 ) -> Result<Vec<NamedRecording>> {
-    read_selected(files, &Selection::default(), options)
+    let options = options.resolve()?;
+    files.iter().map(|file| read(file.as_ref(), &Selection::default(), &options)).collect()
 }
 
-/// Like [`read_all`], of audit logs only these records.
+/// Like [`read_all`], of audit logs only these records. Warns about logs of several programs, if none is selected.
 pub(crate) fn read_selected<P: AsRef<Path>>(
     files: &[P],
     selection: &Selection,
     options: RecordingOptions,
 ) -> Result<Vec<NamedRecording>> {
     let options = options.resolve()?;
-    files.iter().map(|file| read(file.as_ref(), selection, &options)).collect()
+    let each = files.iter().map(|file| read(file.as_ref(), selection, &options));
+    let all: Vec<NamedRecording> = each.collect::<Result<_>>()?;
+    let is_mixed = |one: &&NamedRecording| one.programs.read.len() > 1 && selection.is_empty();
+    for NamedRecording { name, programs, .. } in all.iter().filter(is_mixed) {
+        let programs = programs_in_words(&programs.read);
+        report::warn_about(
+            name,
+            format!("the log has records of several programs: {programs}"),
+            "--program NAME takes only those of one program",
+        );
+    }
+    Ok(all)
 }
 
 fn read(file: &Path, selection: &Selection, options: &ReadOptions) -> Result<NamedRecording> {
@@ -77,7 +91,21 @@ fn read(file: &Path, selection: &Selection, options: &ReadOptions) -> Result<Nam
     place.read_log(|part| reader.add(part).map_err(failed))?;
     let read = reader.finish().map_err(failed)?;
     report::warn_all(&name, &read.warnings);
-    Ok(NamedRecording { name, recording: read.recording })
+    let ReadRecording { recording, programs, .. } = read;
+    Ok(NamedRecording { name, recording, programs })
+}
+
+/// Programs with the numbers of their records: `nginx (5), cron (2) and 3 more`.
+pub(crate) fn programs_in_words(programs: &[(String, u64)]) -> String {
+    /// The most programs that are named.
+    const MOST: usize = 6;
+    let named = programs.iter().take(MOST);
+    let named: Vec<String> =
+        named.map(|(name, count)| format!("{} ({count})", printable(name))).collect();
+    match programs.len().checked_sub(MOST) {
+        Some(more @ 1..) => format!("{} and {more} more", named.join(", ")),
+        _ => named.join(", "),
+    }
 }
 
 /// How much of a file is read to recognize a recording: as much as a filter may have, so that a log of 1 GiB is not read

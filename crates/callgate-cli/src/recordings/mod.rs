@@ -7,7 +7,7 @@ mod stream;
 mod warnings;
 
 pub(crate) use files::{
-    NamedRecording, RecordingOptions, identify, is_recording, merge_failed, merged, read_all,
-    read_selected,
+    NamedRecording, RecordingOptions, identify, is_recording, merge_failed, merged,
+    programs_in_words, read_all, read_selected,
 };
 pub(crate) use merged::{Merged, read_merged};

@@ -188,7 +188,7 @@ impl Stream<'_> {
     fn recording(&mut self, origin: Origin, result: Parsed) -> Result<()> {
         let Origin { name, line } = &origin;
         let errors = match result {
-            Ok(ReadRecording { recording, warnings }) => {
+            Ok(ReadRecording { recording, warnings, .. }) => {
                 if let Some(printed) = &mut self.warnings {
                     let warnings = warnings.into_iter().map(|warning| in_line(warning, *line));
                     printed.print(name, warnings);

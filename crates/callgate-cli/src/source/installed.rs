@@ -4,6 +4,7 @@
 //! `unit_file_find_dropin_paths` in systemd's `src/shared/dropin.c`: of two with one name, the directory that comes first here
 //! counts, in each directory the more specific name of a unit, and last what is for all units of a type.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -99,19 +100,50 @@ impl InstalledUnit {
     }
 }
 
-/// The version of systemd on this machine, from the name of its library, such as `libsystemd-shared-252.so`; `None` if the
-/// syscall sets of this version are not known.
-pub(super) fn installed_version() -> Option<SystemdVersion> {
-    let beside = fs::read_dir("/usr/lib").ok()?.flatten().map(|entry| entry.path().join("systemd"));
-    let directories = beside.chain(["/usr/lib/systemd", "/usr/lib64/systemd"].map(PathBuf::from));
-    directories.into_iter().find_map(|directory| {
-        fs::read_dir(directory).ok()?.flatten().find_map(|entry| {
-            let name = entry.file_name();
-            let version = name.to_str()?.strip_prefix("libsystemd-shared-")?;
-            let end = version.find(|c: char| !c.is_ascii_digit())?;
-            SystemdVersion::new(version.get(..end)?.parse().ok()?)
-        })
-    })
+/// The systemd of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InstalledSystemd {
+    /// Its version.
+    number: u16,
+    /// The version whose syscall sets are used: this one, or else the nearest one that is known.
+    pub(crate) version: SystemdVersion,
+}
+
+impl InstalledSystemd {
+    /// The version from the name of systemd's library, such as `libsystemd-shared-252.so`; `None` if there is none.
+    pub(crate) fn find() -> Option<InstalledSystemd> {
+        InstalledSystemd::find_in(Path::new("/"))
+    }
+
+    fn find_in(root: &Path) -> Option<InstalledSystemd> {
+        let beside = fs::read_dir(root.join("usr/lib")).into_iter().flatten().flatten();
+        let beside = beside.map(|entry| entry.path().join("systemd"));
+        let directories =
+            ["usr/lib/systemd", "usr/lib64/systemd", "lib/systemd"].map(|path| root.join(path));
+        let mut numbers = beside.chain(directories).filter_map(|directory| {
+            fs::read_dir(directory).ok()?.flatten().find_map(|entry| {
+                let name = entry.file_name();
+                let version = name.to_str()?.strip_prefix("libsystemd-shared-")?;
+                let end = version.find(|c: char| !c.is_ascii_digit())?;
+                version.get(..end)?.parse::<u16>().ok()
+            })
+        });
+        let number = numbers.next()?;
+        Some(InstalledSystemd { number, version: SystemdVersion::nearest(number) })
+    }
+}
+
+impl fmt::Display for InstalledSystemd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let InstalledSystemd { number, version } = self;
+        match version.number() == *number {
+            true => write!(f, "systemd {version}, which is installed here"),
+            false => write!(
+                f,
+                "systemd {version}, the known version nearest to {number}, which is installed here"
+            ),
+        }
+    }
 }
 
 /// The template of an instance: `foo@.service` of `foo@bar.service`.
@@ -211,6 +243,29 @@ mod tests {
         assert!(InstalledUnit::find_in(&root, "real.service").unwrap().is_err());
         assert!(InstalledUnit::find_in(&root, "other.service").is_none());
         fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn the_version_of_systemd_is_in_the_name_of_its_library() {
+        let root = std::env::temp_dir().join(format!("callgate-systemd-{}", std::process::id()));
+        let of = |file: &str| {
+            let _ = fs::remove_dir_all(&root);
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+            let found = InstalledSystemd::find_in(&root).map(|found| found.to_string());
+            fs::remove_dir_all(&root).unwrap();
+            found
+        };
+        let installed = |text: &str| Some(format!("systemd {text}, which is installed here"));
+        assert_eq!(
+            of("usr/lib/x86_64-linux-gnu/systemd/libsystemd-shared-252.so"),
+            installed("252")
+        );
+        assert_eq!(of("usr/lib/systemd/libsystemd-shared-255.4-1.fc40.so"), installed("255"));
+        let old = "252, the known version nearest to 249";
+        assert_eq!(of("lib/systemd/libsystemd-shared-249.so"), installed(old));
+        assert_eq!(of("usr/lib/systemd/libsystemd-core-252.so"), None);
     }
 
     #[test]

@@ -33,6 +33,13 @@ pub(crate) struct Text<'a> {
     pub(crate) text: &'a str,
 }
 
+impl Text<'_> {
+    /// Whether the text is that of a file which a change would make.
+    pub(crate) fn is_new(&self) -> bool {
+        self.role == systemd::NEW_DROP_IN
+    }
+}
+
 impl Source {
     /// Reads the files of the source.
     pub(crate) fn load(&self) -> Result<LoadedSource> {
@@ -82,6 +89,11 @@ impl LoadedSource {
                 Ok(checked(loaded.read(options)?, options))
             }
         }
+    }
+
+    /// What is assumed about the systemd that reads it, as [`Source::assumed`].
+    pub(crate) fn assumed(&self, stack: &SourceStack, options: &SourceOptions) -> Option<String> {
+        self.source.assumed(stack, options)
     }
 
     /// Whether only this machine has it: the filters of a process.
@@ -140,6 +152,14 @@ impl LoadedSource {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// The name of a unit whose file belongs to a package: it is changed by drop-ins.
+    pub(crate) fn shipped_unit(&self) -> Option<String> {
+        let texts = self.texts();
+        let new = texts.iter().find(|text| text.is_new())?;
+        let directory = new.name.rsplit('/').nth(1)?;
+        directory.strip_suffix(".d").map(str::to_owned)
     }
 
     /// What to do to allow the syscall with this name, for a source without a text that can be changed.

@@ -52,6 +52,7 @@ pub(crate) use callgate_requests::source::{
 };
 pub(crate) use expression::warn_about_conditions;
 pub(crate) use filter::{Compile, KernelProgram, failed};
+pub(crate) use installed::InstalledSystemd;
 pub(crate) use loaded::{LoadedSource, Text};
 pub(crate) use named::Source;
 pub(crate) use place::Place;

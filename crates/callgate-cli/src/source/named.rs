@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use callgate::sets::Operation;
 use callgate_bpf::syscalls;
 use callgate_formats::languages::LanguageId;
+use callgate_formats::systemd::SystemdVersion;
 use callgate_requests::source::{
     BUILT_IN, Combination, Expression, Kinds, SourceFilter, SourceFormat, SourceStack,
 };
@@ -105,6 +106,22 @@ impl Source {
             SourceKind::Part(part) => part.place == Place::Stdin,
             SourceKind::BuiltIn(_) | SourceKind::Preset(_) | SourceKind::Process(_) => false,
         }
+    }
+
+    /// What is assumed about the systemd that reads a unit, in words; `None` for other filters, and if an option says it.
+    pub(crate) fn assumed(&self, stack: &SourceStack, options: &SourceOptions) -> Option<String> {
+        let is_unit = stack.filters.iter().any(|filter| filter.directive.is_some());
+        if !is_unit || options.gives_systemd() {
+            return None;
+        }
+        let installed = match &self.kind {
+            SourceKind::Files(SeveralFiles::DropIns(unit)) => unit.installed_systemd(),
+            _ => None,
+        };
+        Some(match installed {
+            Some(installed) => format!("read as by {installed} (--systemd)"),
+            None => format!("read as by systemd {} (--systemd)", SystemdVersion::LATEST),
+        })
     }
 
     /// Reads the filters to show what they do: a process without filters allows everything. Prints warnings.

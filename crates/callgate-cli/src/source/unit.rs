@@ -16,7 +16,7 @@ use callgate_formats::systemd;
 use callgate_requests::source::{NamedText, SourceContent, Texts, effective_drop_ins};
 
 use super::content::Loaded;
-use super::installed::{InstalledUnit, installed_version};
+use super::installed::{InstalledSystemd, InstalledUnit};
 use super::place::{MAX_BYTES, Place};
 use super::referenced::{Referenced, named_text, read_referenced};
 use super::tree::Tree;
@@ -111,13 +111,25 @@ impl UnitSource {
                 let read = read_files(place).map_err(|failure| self.explain(failure))?;
                 let UnitFiles { mut texts, is_installed, is_found } = read;
                 texts.iter_mut().for_each(|text| text.role = systemd::FILE);
+                if is_installed {
+                    add_new_drop_in(&name, &mut texts);
+                }
                 Ok(Loaded {
                     place: (!is_found).then(|| place.clone()),
-                    systemd: if is_installed { installed_version() } else { None },
+                    systemd: InstalledSystemd::find()
+                        .filter(|_| is_installed)
+                        .map(|installed| installed.version),
                     ..Loaded::of_texts(name, language, texts)
                 })
             }
         }
+    }
+
+    /// The systemd of this machine, if it is a unit of this machine.
+    pub(super) fn installed_systemd(&self) -> Option<InstalledSystemd> {
+        let UnitSource::At(Place::File(path)) = self else { return None };
+        let is_installed = installed(path).is_some() || InstalledUnit::of_file(path).is_some();
+        InstalledSystemd::find().filter(|_| is_installed)
     }
 
     /// The name in messages.
@@ -205,6 +217,37 @@ fn installed(path: &Path) -> Option<Result<InstalledUnit>> {
             .help("systemd does not start a unit that is masked; give the path of another file")
     };
     Some(InstalledUnit::find(path)?.map_err(masked))
+}
+
+/// The directory of the administrator's units.
+const OWN: &str = "/etc/systemd/system";
+
+/// Marks what packages and generators own, which an update replaces, and adds the empty drop-in of the administrator that a change
+/// of the unit writes: in its order among the drop-ins, which is that of the names, and not in place of another one.
+fn add_new_drop_in(unit: &str, texts: &mut Vec<NamedText>) {
+    let is_own = |text: &NamedText| {
+        let path = Path::new(&text.name);
+        path.canonicalize().unwrap_or_else(|_| path.to_owned()).starts_with("/etc")
+    };
+    let mut is_shipped = false;
+    for text in texts.iter_mut().filter(|text| !is_own(text)) {
+        text.role = systemd::SHIPPED;
+        is_shipped = true;
+    }
+    let Some(unit) = Path::new(unit).file_name().and_then(OsStr::to_str) else { return };
+    if !is_shipped {
+        return;
+    }
+    let file_name = |text: &NamedText| Path::new(&text.name).file_name().map(OsStr::to_owned);
+    let drop_ins = || texts.iter().skip(1).filter_map(file_name);
+    let free = |name: &&str| !drop_ins().any(|other| other == *name);
+    let Some(name) = ["seccomp.conf", "seccomp-2.conf", "seccomp-3.conf"].into_iter().find(free)
+    else {
+        return;
+    };
+    let before = drop_ins().filter(|other| other.as_os_str() < OsStr::new(name)).count();
+    let path = format!("{OWN}/{unit}.d/{name}");
+    texts.insert(1 + before, NamedText::of(path, "", systemd::NEW_DROP_IN));
 }
 
 /// Adds the drop-ins in directories, of which the last takes precedence, to the text of their unit. There may be none.
@@ -304,6 +347,32 @@ mod tests {
         {
             assert!(!is_unit(text), "{text}");
         }
+    }
+
+    /// The administrator's drop-in comes after those whose names precede it, and never in place of another one.
+    #[test]
+    fn a_unit_of_a_package_gets_a_new_drop_in() {
+        let added = |names: &[&str]| {
+            let text = |name: &&str| NamedText::of(*name, "[Service]\n", systemd::FILE);
+            let mut texts: Vec<NamedText> = names.iter().map(text).collect();
+            add_new_drop_in("web@a.service", &mut texts);
+            texts.into_iter().map(|text| (text.name, text.role)).collect::<Vec<_>>()
+        };
+        let new = |name: &str| {
+            (format!("/etc/systemd/system/web@a.service.d/{name}"), systemd::NEW_DROP_IN)
+        };
+        let shipped = |name: &str| (name.to_owned(), systemd::SHIPPED);
+        let own = |name: &str| (name.to_owned(), systemd::FILE);
+        let unit = "/usr/lib/systemd/system/web@.service";
+        assert_eq!(added(&[unit]), [shipped(unit), new("seccomp.conf")]);
+        let (first, last) =
+            ("/usr/lib/systemd/system/service.d/10-a.conf", "/etc/systemd/system/x.d/zz.conf");
+        let expected = [shipped(unit), shipped(first), new("seccomp.conf"), own(last)];
+        assert_eq!(added(&[unit, first, last]), expected);
+        let same = "/usr/lib/systemd/system/web@a.service.d/seccomp.conf";
+        assert_eq!(added(&[unit, same]), [shipped(unit), new("seccomp-2.conf"), shipped(same)]);
+        let all_own = "/etc/systemd/system/web@.service";
+        assert_eq!(added(&[all_own]), [own(all_own)]);
     }
 
     #[test]

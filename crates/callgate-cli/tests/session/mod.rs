@@ -86,6 +86,12 @@ pub(crate) fn needs(what: &str) -> TestResult {
             let admin = capabilities.is_some_and(|set| set >> 21 & 1 == 1);
             (Need::Root, admin && status.lines().any(|line| line == "Seccomp:\t0"))
         }
+        // Mounting on the directories of systemd's units.
+        "units" => {
+            needs("admin")?;
+            let directories = ["/etc/systemd/system", "/usr/lib/systemd/system"];
+            (Need::Root, directories.iter().all(|path| Path::new(path).is_dir()))
+        }
         // Emulators and some sandboxes have no seccomp.
         "seccomp" => (Need::Kernel, status.lines().any(|line| line.starts_with("Seccomp:"))),
         // Containers and emulators may deny it.

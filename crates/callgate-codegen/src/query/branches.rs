@@ -23,6 +23,74 @@ pub struct Branch {
     pub then: Func,
 }
 
+/// The most values of an argument that are exceptions.
+const MAX_EXCEPTIONS: usize = 16;
+
+/// A function of an argument whose low half decides, but for a few values of the whole argument.
+#[derive(Clone, Debug)]
+pub struct Exceptions {
+    /// These values, by exit.
+    pub branches: Vec<Branch>,
+    /// The function of the low half for all others.
+    pub others: Func,
+}
+
+/// The exceptions of a function that tests the high half of an argument first, because they have no high bits, and are not
+/// exceptions with any: `flags == 0` where otherwise one bit of the low half decides. `None` if there are none, or more than a few.
+pub fn exceptions(store: &Store, func: Func) -> Option<Exceptions> {
+    let word = store.top_word(func)?;
+    let (arg, is_high) = word.argument()?;
+    let low = Word::from_index(word.index() + 1)?;
+    let high = partition(store, func, word, MAX_INTERVALS)?;
+    let [zero, others] = high.as_slice() else { return None };
+    if !is_high || zero.last != 0 || store.top_word(others.then) != Some(low) {
+        return None;
+    }
+    let mut branches: Vec<Branch> = Vec::new();
+    for (value, then) in differing(store, zero.then, others.then, low)? {
+        let value = (u64::from(value), u64::from(value));
+        if let Some(own) = branches.iter_mut().find(|branch| branch.then == then) {
+            own.size += 1;
+            if let ValueSet::Ranges(ranges) = &mut own.condition.values {
+                ranges.push(value);
+            }
+            continue;
+        }
+        let values = ValueSet::Ranges(vec![value]);
+        let condition = ValueCondition { arg: Some(arg), part: ArgPart::Whole, values };
+        branches.push(Branch { condition, size: 1, then });
+    }
+    Some(Exceptions { branches, others: others.then })
+}
+
+/// The values of a word for which two functions have different exits, in order, with that of the first one; `None` if there are more
+/// than a few. Different functions differ for some value, so each path of the search ends at one of them.
+fn differing(store: &Store, a: Func, b: Func, word: Word) -> Option<Vec<(u32, Func)>> {
+    let first = word.index() * 32;
+    let mut found = Vec::new();
+    let mut open = vec![(a, b, 0, 0_u32)];
+    while let Some((a, b, bit, value)) = open.pop() {
+        if a == b {
+            continue;
+        }
+        if bit == 32 {
+            if found.len() == MAX_EXCEPTIONS {
+                return None;
+            }
+            found.push((value, a));
+            continue;
+        }
+        let split = |func| match store.branch(func) {
+            (var, low, high) if usize::from(var) == first + bit => [low, high],
+            _ => [func; 2],
+        };
+        let ([a_low, a_high], [b_low, b_high]) = (split(a), split(b));
+        open.push((a_high, b_high, bit + 1, value | 1 << (31 - bit)));
+        open.push((a_low, b_low, bit + 1, value));
+    }
+    Some(found)
+}
+
 /// An interval of values of an argument, and their exit.
 type Values = (u64, u64, Func);
 

@@ -49,11 +49,34 @@ pub fn cover(
     exit: Func,
     limit: usize,
 ) -> Result<Option<Vec<Cube>>> {
+    let (cubes, steps) = cover_in_steps(store, func, word, exit, limit);
+    store.charge_steps(steps)?;
+    Ok(cubes)
+}
+
+/// As [`cover`], for few cubes: the steps are not taken from the budget.
+pub fn few_cubes(
+    store: &Store,
+    func: Func,
+    word: Word,
+    exit: Func,
+    limit: usize,
+) -> Option<Vec<Cube>> {
+    cover_in_steps(store, func, word, exit, limit).0
+}
+
+/// A cover, and the steps that it took.
+fn cover_in_steps(
+    store: &Store,
+    func: Func,
+    word: Word,
+    exit: Func,
+    limit: usize,
+) -> (Option<Vec<Cube>>, u64) {
     let mut funcs = WordFuncs::new(word);
     let (func, exit) = (funcs.copy(store, func), funcs.copy(store, exit));
     let cubes = funcs.cover(func, exit, limit);
-    store.charge_steps(funcs.take_steps())?;
-    Ok(cubes)
+    (cubes, funcs.take_steps())
 }
 
 impl Cube {

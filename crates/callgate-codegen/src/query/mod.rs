@@ -13,12 +13,13 @@ mod reach;
 mod reorder;
 #[cfg(test)]
 mod tests;
+mod value_words;
 mod word_funcs;
 mod words;
 
-pub use branches::{Branch, MAX_EXITS, MAX_INTERVALS, branches};
+pub use branches::{Branch, Exceptions, MAX_EXITS, MAX_INTERVALS, branches, exceptions};
 pub use condition::{ArgPart, Clause, ValueCondition, ValueSet, argument_names};
-pub use cover::{Cube, Product, cover, has_verdict, products, support};
+pub use cover::{Cube, Product, cover, few_cubes, has_verdict, products, support};
 pub use difference::{Difference, differences};
 pub(crate) use orders::WordGraph;
 pub use partition::{Interval, partition};

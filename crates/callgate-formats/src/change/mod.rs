@@ -51,5 +51,5 @@ pub(crate) mod verify;
 
 pub use candidates::{Candidates, candidates};
 pub use input::{Candidate, Edit, EditInput, apply};
-pub use unified::unified_diff;
+pub use unified::{new_file_diff, unified_diff};
 pub use verify::{Allowed, SideEffect, Unverified, Verified, verify};

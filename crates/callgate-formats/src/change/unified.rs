@@ -28,7 +28,25 @@ pub fn unified_diff(name: &str, old: &str, new: &str) -> String {
     }
     let path = path(name);
     let mut text = format!("--- a/{path}\n+++ b/{path}\n");
-    let mut rest = runs.as_slice();
+    hunks(&mut text, &a, &b, &runs);
+    text
+}
+
+/// The patch that makes a file which does not exist.
+pub fn new_file_diff(name: &str, new: &str) -> String {
+    let lines: Vec<&str> = new.split_inclusive('\n').collect();
+    let runs = runs(&[], &lines);
+    if runs.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("--- /dev/null\n+++ b/{}\n", path(name));
+    hunks(&mut text, &[], &lines, &runs);
+    text
+}
+
+/// Appends the changed lines with their contexts.
+fn hunks(text: &mut String, a: &[&str], b: &[&str], runs: &[Run]) {
+    let mut rest = runs;
     while let Some(first) = rest.first() {
         // Changes whose contexts touch are one hunk.
         let apart = |pair: &[Run]| match pair {
@@ -53,14 +71,13 @@ pub fn unified_diff(name: &str, old: &str, new: &str) -> String {
         let _ = writeln!(text, "@@ -{old_range} +{new_range} @@");
         let mut done = start;
         for run in hunk {
-            lines(&mut text, ' ', a.get(done..run.old));
-            lines(&mut text, '-', a.get(run.old..run.old + run.removed));
-            lines(&mut text, '+', b.get(run.new..run.new + run.added));
+            lines(text, ' ', a.get(done..run.old));
+            lines(text, '-', a.get(run.old..run.old + run.removed));
+            lines(text, '+', b.get(run.new..run.new + run.added));
             done = run.old + run.removed;
         }
-        lines(&mut text, ' ', a.get(done..old_end + after));
+        lines(text, ' ', a.get(done..old_end + after));
     }
-    text
 }
 
 /// The name of a file in a header: without a slash in front and without `..`, which `patch` and `git apply` refuse, and with
@@ -195,6 +212,13 @@ mod tests {
         let hunk = "@@ -3,6 +3,7 @@\n 3\n 4\n 5\n+x\n 6\n 7\n 8\n";
         assert_eq!(unified_diff("/p", old, new), format!("--- a/p\n+++ b/p\n{hunk}"));
         assert_eq!(unified_diff("p", old, old), "");
+    }
+
+    #[test]
+    fn a_new_file_has_no_old_name() {
+        let patch = "--- /dev/null\n+++ b/etc/a.conf\n@@ -0,0 +1,2 @@\n+a\n+b\n";
+        assert_eq!(new_file_diff("/etc/a.conf", "a\nb\n"), patch);
+        assert_eq!(new_file_diff("/etc/a.conf", ""), "");
     }
 
     #[test]

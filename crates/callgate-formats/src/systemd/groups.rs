@@ -89,6 +89,12 @@ impl SystemdVersion {
         RELEASES.iter().any(|(known, _)| *known == number).then_some(SystemdVersion(number))
     }
 
+    /// The known version that is nearest to one.
+    pub fn nearest(number: u16) -> SystemdVersion {
+        let nearest = SystemdVersion::all().min_by_key(|known| known.number().abs_diff(number));
+        nearest.unwrap_or(SystemdVersion::LATEST)
+    }
+
     /// All versions, the oldest first.
     pub fn all() -> impl Iterator<Item = SystemdVersion> {
         RELEASES.iter().map(|(number, _)| SystemdVersion(*number))

@@ -5,7 +5,7 @@ use super::lower::{is_without_section, read as read_texts};
 use super::options::{ExecSection, ReadOptions, UnitText};
 use super::{arches, text, write};
 use crate::annotated::AnnotatedWriter;
-use crate::change::input::{Edit, EditInput, line_after, logical_line};
+use crate::change::input::{Edit, EditInput, line_after, line_at_end, logical_line};
 use crate::change::verify::Allowed;
 use crate::files::FileMessage;
 use crate::languages::{
@@ -117,7 +117,7 @@ fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> ReadResult {
         && matches!(input.texts, [only] if only.role != VALUES && is_without_section(only.text));
     let mut warnings = Vec::new();
     // Lines that are given as such need no header.
-    let is_file = input.texts.first().is_some_and(|text| text.role == FILE);
+    let is_file = input.texts.first().is_some_and(|text| FILES.contains(&text.role));
     if is_part && (is_file || input.name.is_none()) {
         let diagnostic = Diagnostic::warning(None, NO_HEADER);
         warnings.push(FileMessage { file: 0, diagnostic });
@@ -126,7 +126,7 @@ fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> ReadResult {
         let unit = match *role {
             VALUES => UnitText::filter(text),
             _ if is_part => UnitText::directives(text),
-            FILE => UnitText::unit(text),
+            role if FILES.contains(&role) => UnitText::unit(text),
             _ if is_named || is_unit(text) => UnitText::unit(text),
             _ if text.contains('=') => UnitText::directives(text),
             _ => UnitText::filter(text),
@@ -200,27 +200,42 @@ pub(crate) fn comparable(wanted: &Allowed) -> Allowed {
 
 /// Edits, each of which may allow the syscall.
 pub(crate) fn edits(input: &EditInput<'_>) -> Vec<Vec<Edit>> {
-    match input.role {
-        VALUES => filter(input),
-        _ => unit(input),
+    let edits = match input.role {
+        VALUES => return filter(input),
+        SHIPPED => None,
+        NEW_DROP_IN => assignment(input.wanted)
+            .and_then(|(directive, value)| add_to_drop_in(input, directive, &value)),
+        _ => assignment(input.wanted)
+            .and_then(|(directive, value)| add(input.text, directive, &value)),
+    };
+    edits.into_iter().collect()
+}
+
+/// The assignment that allows a syscall, with these arguments only.
+fn assignment(wanted: &Allowed) -> Option<(&'static str, String)> {
+    match (&*wanted.name, wanted.args.as_slice()) {
+        // In a list of what is denied, a value without ~ removes from it.
+        (name, []) => Some(("SystemCallFilter", name.to_owned())),
+        ("socket", [(0, family)]) => {
+            let family = Family::of(wanted.arch, "socket", 0)?.name(wanted.arch, *family)?;
+            Some(("RestrictAddressFamilies", family))
+        }
+        _ => None,
     }
 }
 
-/// Edits of a unit file.
-fn unit(input: &EditInput<'_>) -> Vec<Vec<Edit>> {
-    let (text, wanted) = (input.text, input.wanted);
-    let mut found = Vec::new();
-    if wanted.args.is_empty() {
-        // In a list of what is denied, a value without ~ removes from it.
-        found.extend(add(text, "SystemCallFilter", &wanted.name));
-    } else if let ("socket", [(0, family)]) = (&*wanted.name, wanted.args.as_slice()) {
-        let family =
-            Family::of(wanted.arch, "socket", 0).and_then(|one| one.name(wanted.arch, *family));
-        if let Some(family) = family {
-            found.extend(add(text, "RestrictAddressFamilies", &family));
-        }
+/// A line in a drop-in that may be empty. Its directory names the unit, and so the section.
+fn add_to_drop_in(input: &EditInput<'_>, directive: &str, value: &str) -> Option<Vec<Edit>> {
+    if let Some(edits) = add(input.text, directive, value) {
+        return Some(edits);
     }
-    found
+    let line = format!("{directive}={value}");
+    if !input.text.is_empty() {
+        return Some(vec![line_at_end(input.text, &line)]);
+    }
+    let (directory, _) = input.file?.rsplit_once('/')?;
+    let section = section_of(directory)?.name();
+    Some(vec![Edit::insert(0, format!("[{section}]\n{line}\n"))])
 }
 
 /// A line after the last one with a directive.
@@ -262,6 +277,16 @@ fn filter(input: &EditInput<'_>) -> Vec<Vec<Edit>> {
 /// The role of a text that is a file of systemd, whatever its content is.
 pub const FILE: &str = "unit";
 
+/// The role of a unit file or drop-in that belongs to a package, or that a program generates: an update replaces it, so it is not
+/// changed.
+pub const SHIPPED: &str = "shipped";
+
+/// The role of a drop-in of the administrator that does not exist yet. It is empty, until a change writes it.
+pub const NEW_DROP_IN: &str = "new-drop-in";
+
+/// The roles of texts that are files of systemd.
+const FILES: [&str; 3] = [FILE, SHIPPED, NEW_DROP_IN];
+
 /// The role of a text with values of `SystemCallFilter=`.
 pub const VALUES: &str = "filter";
 
@@ -278,6 +303,49 @@ mod tests {
         }
         assert!(check_unit_name("foo.timer").is_err());
         assert!(check_unit_name("foo.conf").is_ok());
+    }
+
+    /// What a package ships is not changed: the change is a drop-in, in the section of the unit.
+    #[test]
+    fn a_change_of_a_shipped_unit_is_a_new_drop_in() {
+        use crate::change::{Candidates, apply, candidates};
+        use crate::statements::Statements;
+        use crate::why::{Cause, Why};
+        let wanted = Allowed::all(Arch::X86_64, "mount");
+        let statements = Statements::default();
+        let why = Why {
+            verdict: callgate_core::Verdict::errno(1),
+            cause: Cause::Default(None),
+            overruled: Vec::new(),
+            unmet: Vec::new(),
+            inactive: Vec::new(),
+        };
+        let changed = |role, text: &str, file| {
+            let language = callgate_language();
+            let input = Candidates {
+                language,
+                role,
+                text,
+                file: Some(file),
+                statements: &statements,
+                why: &why,
+                wanted: &wanted,
+            };
+            candidates(&input).first().and_then(|first| apply(text, &first.edits))
+        };
+        let unit = "[Socket]\nSystemCallFilter=@system-service\n";
+        let drop_in = "/etc/systemd/system/a.socket.d/seccomp.conf";
+        assert_eq!(changed(SHIPPED, unit, "/usr/lib/systemd/system/a.socket"), None);
+        let new = "[Socket]\nSystemCallFilter=mount\n";
+        assert_eq!(changed(NEW_DROP_IN, "", drop_in).as_deref(), Some(new));
+        let other = "[Socket]\nRestrictAddressFamilies=AF_UNIX\n";
+        let both = format!("{other}SystemCallFilter=mount\n");
+        assert_eq!(changed(NEW_DROP_IN, other, drop_in), Some(both));
+        assert_eq!(changed(NEW_DROP_IN, "", "/etc/x/seccomp.conf"), None, "no unit");
+    }
+
+    fn callgate_language() -> crate::languages::LanguageId {
+        crate::languages::LanguageId::of(&LANGUAGE)
     }
 
     #[test]

@@ -58,7 +58,9 @@ pub use groups::{
     SystemdVersion, SystemdVersionError, group_members, group_names,
     known_to_systemd as known_names,
 };
-pub use language::{FILE, LANGUAGE, VALUES, check_unit_name, is_unit, section_of};
+pub use language::{
+    FILE, LANGUAGE, NEW_DROP_IN, SHIPPED, VALUES, check_unit_name, is_unit, section_of,
+};
 pub use lower::{is_without_section, read};
 pub use options::{ExecSection, ReadOptions, UnitFilter, UnitFilters, UnitText};
 pub use settings::Directive;

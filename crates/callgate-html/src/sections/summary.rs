@@ -122,17 +122,21 @@ fn short(arch: &ArchExplanation) -> String {
 
 /// What a process can do.
 fn can(body: &mut Markup, subject: &Subject<'_>) {
-    let arches: Vec<(Arch, Vec<Entry<'_>>)> =
-        subject.explanation.arches.iter().map(|arch| (arch.arch, entries(arch))).collect();
+    let arches = subject.explanation.arches.iter();
+    let arches: Vec<Entries<'_>> =
+        arches.map(|arch| (arch.arch, entries(arch), arch.dangers.as_slice())).collect();
     body.leaf("h3", &[], "What a process can do");
     body.table("words", &["It can …", "Answer", "because of"], |table| {
         ABILITIES.iter().for_each(|ability| row(table, &arches, ability));
     });
 }
 
-fn row(table: &mut Markup, arches: &[(Arch, Vec<Entry<'_>>)], ability: &Ability) {
-    let mut answers = arches.iter().filter_map(|(arch, entries)| {
-        let answer = ability.answer(entries)?;
+/// The syscalls of an architecture, and those that are allowed with dangerous arguments.
+type Entries<'e> = (Arch, Vec<Entry<'e>>, &'e [&'static str]);
+
+fn row(table: &mut Markup, arches: &[Entries<'_>], ability: &Ability) {
+    let mut answers = arches.iter().filter_map(|(arch, entries, dangers)| {
+        let answer = ability.answer(entries, dangers)?;
         Some((*arch, answer))
     });
     let Some((_, first)) = answers.next() else { return };
@@ -280,7 +284,7 @@ fn capitalized(text: &str) -> String {
 struct Ability {
     pub(super) what: &'static str,
     syscalls: &'static [&'static str],
-    /// Whether a process can leave its sandbox by it, or change the machine or other processes.
+    /// Whether it is what makes these syscalls dangerous: then only those count that are allowed with dangerous arguments.
     is_dangerous: bool,
 }
 
@@ -359,10 +363,20 @@ const ABILITIES: &[Ability] = &[
 
 impl Ability {
     /// The answer for the syscalls of an architecture; `None` if it has none of this ability.
-    pub(super) fn answer(&self, entries: &[Entry<'_>]) -> Option<Answer> {
+    pub(super) fn answer(&self, entries: &[Entry<'_>], dangers: &[&str]) -> Option<Answer> {
         let known = entries.iter().filter(|(_, name, _)| self.syscalls.contains(name));
-        let known: Vec<(Permission, &'static str)> =
-            known.map(|(_, name, outcome)| (Permission::of(outcome), *name)).collect();
+        let counts = |permission, name: &str| match permission {
+            Permission::Always | Permission::Sometimes if self.is_dangerous => {
+                dangers.contains(&name)
+            }
+            _ => true,
+        };
+        let known: Vec<(Permission, &'static str)> = known
+            .map(|(_, name, outcome)| match Permission::of(outcome) {
+                permission if counts(permission, name) => (permission, *name),
+                _ => (Permission::Never, *name),
+            })
+            .collect();
         let permission = known.iter().map(|(permission, _)| *permission).max()?;
         let reasons = known.iter().filter(|(own, _)| *own == permission);
         Some(Answer { permission, because: reasons.map(|(_, name)| *name).collect() })
@@ -372,12 +386,32 @@ impl Ability {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callgate::Verdict;
+
+    /// `clone` without flags of namespaces starts threads, and enters none.
+    #[test]
+    fn what_is_dangerous_with_some_arguments_counts_with_these_only() {
+        let depends = Outcome::Complex { verdicts: vec![Verdict::errno(1), Verdict::ALLOW] };
+        let denied = Outcome::Always(Verdict::errno(1));
+        let entries = [(56, "clone", &depends), (272, "unshare", &denied)];
+        let namespaces = ABILITIES.iter().find(|one| one.what.contains("namespaces")).unwrap();
+        let answer = |dangers: &[&str]| {
+            let answer = namespaces.answer(&entries, dangers).unwrap();
+            (answer.permission, answer.because)
+        };
+        assert_eq!(answer(&["clone"]), (Permission::Sometimes, vec!["clone"]));
+        assert_eq!(answer(&[]), (Permission::Never, vec!["clone", "unshare"]));
+        let threads = ABILITIES.iter().find(|one| one.what.contains("threads")).unwrap();
+        assert_eq!(threads.answer(&entries, &[]).unwrap().permission, Permission::Sometimes);
+    }
 
     #[test]
     fn abilities_are_about_syscalls_of_the_tables() {
         for ability in ABILITIES {
             for name in ability.syscalls {
                 assert!(callgate_bpf::syscalls::known_name(name).is_some(), "{name}");
+                let is_listed = callgate::purposes::danger(name).is_some();
+                assert!(is_listed || !ability.is_dangerous, "{name}");
             }
         }
     }

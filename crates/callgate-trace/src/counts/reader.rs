@@ -139,7 +139,7 @@ fn of_log(
     names_arches: bool,
     strict: bool,
 ) -> Result<ReadCounts, Diagnostics> {
-    let ReadRecording { recording, mut warnings } = checked(recording, messages)?;
+    let ReadRecording { recording, mut warnings, .. } = checked(recording, messages)?;
     let mut counts = Vec::new();
     for (syscall, stats) in recording.syscalls() {
         match syscall.name() {

@@ -7,7 +7,7 @@ use super::line::{Found, Parsed};
 use super::model::LoggedCall;
 use super::tally::Origin;
 use crate::logs::audit::{Record, Unreadable};
-use crate::logs::audit_fields::{fields, programs};
+use crate::logs::audit_fields::{fields, program};
 
 /// A line as an audit record of seccomp; `None` for other lines.
 pub(super) fn record(line: &str) -> Option<Parsed<'_>> {
@@ -32,7 +32,7 @@ pub(super) fn record(line: &str) -> Option<Parsed<'_>> {
     }
     let has_signal = fields(line, "sig").any(|sig| matches!(sig, "31" | "SIGSYS"))
         || verdict.is_some_and(sends_signal);
-    let program = programs(line, record.is_raw()).into_iter().flatten().next();
+    let program = program(line, record.is_raw());
     let origin = if record.is_of_journal { Origin::Journal } else { Origin::Other };
     // ABIs with wide registers have no kernels of 32 bits. x32 runs in compatibility mode, too.
     let is_of_narrow_kernel =

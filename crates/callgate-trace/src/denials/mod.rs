@@ -43,6 +43,8 @@ mod stack;
 mod strace;
 mod tally;
 mod tombstone;
+mod translations;
+mod wrapped;
 
 pub use model::{
     Denial, DenialLog, Evidence, LoggedCall, MAX_DENIALS, OtherDenials, SecurityModule, Unread,

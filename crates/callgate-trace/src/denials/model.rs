@@ -152,6 +152,8 @@ pub struct DenialLog {
     pub is_recognized: bool,
     /// Whether a line is one of the kernel's log or of the audit log, which have the denials of all programs.
     pub is_of_kernel: bool,
+    /// Whether denials are those of crash dumps of Android, whose filter for apps is the reason.
+    pub is_of_android: bool,
     /// Denials by security modules, in the order of the log.
     pub other: Vec<OtherDenials>,
     /// Audit records of syscalls that failed. No filter denied them: the kernel writes such a record only for a syscall that the

@@ -1,5 +1,6 @@
 //! Reads the denials of a log.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use callgate_core::Arch;
@@ -16,8 +17,10 @@ use super::report::Settings;
 use super::signals::{Death, Deaths, Denied, PendingSignals};
 use super::tally::Tally;
 use super::tombstone;
+use super::translations::in_english;
+use super::wrapped::{Pieces, Wrapped};
 use super::{audit, report, stack, strace};
-use crate::logs::audit::{Record, WITHOUT_TYPE};
+use crate::logs::audit::WITHOUT_TYPE;
 use crate::logs::audit_fields::journal_message;
 use crate::logs::lines::{AnyOf, MAX_LINE};
 use crate::logs::lost::LostRecords;
@@ -40,6 +43,9 @@ const MARKS: [&str; 11] = [
     "ot implemented",
     NO_NAMESPACE,
 ];
+
+/// In this many lines at the start of a text, messages in other languages than English are read, too.
+const MAX_TRANSLATED: u64 = 1000;
 
 /// Which arguments of a call matter, a bit for each; `None` if the call is not a denial of the filter.
 type Relevant<'a> = dyn FnMut(&LoggedCall) -> Option<u8> + 'a;
@@ -284,6 +290,10 @@ impl<'a> DenialReader<'a> {
             self.log.is_of_kernel = true;
             return;
         }
+        // What somebody copied from a terminal is short.
+        let is_short = self.settings.is_given || number <= MAX_TRANSLATED;
+        let english = if is_short { in_english(text) } else { Cow::Borrowed(text) };
+        let text = &*english;
         let bytes = text.as_bytes();
         if self.signals.await_stack() {
             if let Some(function) = stack::innermost(text) {
@@ -417,6 +427,7 @@ impl<'a> DenialReader<'a> {
     fn settle_dump(&mut self) {
         let Some(dump) = self.dump.take() else { return };
         let (line, text) = dump.start();
+        self.log.is_of_android |= matches!(dump, Dump::Tombstone(_));
         match (dump.syscall(self.settings.arch), &dump) {
             (Ok((syscall, is_arch_assumed)), _) => {
                 // The kernel may have written a record of it, too.
@@ -491,131 +502,4 @@ fn is_installation(text: &str) -> bool {
     ["adding seccomp filter rule for", "add seccomp filter rule for", "seccomp_rule_add"]
         .iter()
         .any(|part| text.contains(part))
-}
-
-/// Splits bytes that arrive in pieces into lines. Unlike [`LineSplitter`](crate::logs::lines::LineSplitter), it takes any bytes and
-/// any number of lines: a log of denials contains what programs print.
-#[derive(Default)]
-struct Pieces {
-    /// The start of a line that is not complete.
-    begun: Vec<u8>,
-    /// Whether the rest of a line that is too long is skipped.
-    is_skipping: bool,
-}
-
-impl Pieces {
-    /// Adds a piece. Calls `each` with the lines that are complete now, and with `None` for one longer than [`MAX_LINE`].
-    fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Option<&[u8]>)) {
-        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let is_end = part.ends_with(b"\n");
-            if self.is_skipping {
-                self.is_skipping = !is_end;
-            } else if self.begun.len() + part.len() > MAX_LINE {
-                self.begun = Vec::new();
-                self.is_skipping = !is_end;
-                each(None);
-            } else if is_end && self.begun.is_empty() {
-                each(Some(part));
-            } else {
-                self.begun.extend_from_slice(part);
-                if is_end {
-                    each(Some(&self.begun));
-                    self.begun.clear();
-                }
-            }
-        }
-    }
-
-    /// Ends the text; calls `each` with a line without a line break.
-    fn finish(self, each: &mut dyn FnMut(Option<&[u8]>)) {
-        if !self.begun.is_empty() {
-            each(Some(&self.begun));
-        }
-    }
-}
-
-/// A wrapped report has at most this many lines and bytes.
-const MAX_LINES: u64 = 8;
-const MAX_BYTES: usize = 4096;
-
-/// A report of `SIGSYS` that an e-mail or a tracker wrapped: the lines so far, which are joined.
-struct Wrapped {
-    /// The number of the first line.
-    first: u64,
-    text: String,
-    lines: u64,
-    /// Whether it is an audit record.
-    is_record: bool,
-}
-
-/// A line without the marks of a quotation in an e-mail.
-fn unquoted(line: &str) -> &str {
-    let text = line.trim_start();
-    if text.starts_with('>') { text.trim_start_matches(['>', ' ']) } else { line }
-}
-
-/// Whether a word is a field of an audit record, or the mode of an AppArmor profile in one.
-fn is_field(word: &str) -> bool {
-    const KEYS: [&str; 14] = [
-        "auid", "uid", "gid", "ses", "subj", "pid", "comm", "exe", "sig", "arch", "syscall",
-        "compat", "ip", "code",
-    ];
-    let key = word.split_once('=').map(|(key, _)| key);
-    key.is_some_and(|key| KEYS.contains(&key)) || ["(enforce)", "(complain)"].contains(&word)
-}
-
-impl Wrapped {
-    /// What such a report has in its first line.
-    const START: &'static str = "{si_signo=SIGSYS";
-
-    /// A report that starts in this line: `{si_signo=SIGSYS, …` without the closing bracket.
-    fn begin(line: &str, number: u64) -> Option<Wrapped> {
-        let (_, rest) = line.split_once(Wrapped::START)?;
-        let is_wrapped = !rest.contains('}') && line.len() <= MAX_BYTES;
-        let text = || unquoted(line).trim_end().to_owned();
-        is_wrapped.then(|| Wrapped { first: number, text: text(), lines: 1, is_record: false })
-    }
-
-    /// An audit record without its last field: `type=SECCOMP msg=audit(…): auid=0 uid=0`.
-    fn begin_record(line: &str, number: u64) -> Option<Wrapped> {
-        const TYPES: [&str; 4] = ["type=SECCOMP ", "type=1326 ", "SECCOMP auid=", "UNKNOWN[1326] "];
-        // With its end, without which a line is taken for a truncated one.
-        let line = unquoted(line);
-        // Almost every record has its last field.
-        let is_wrapped = !line.contains(" code=")
-            && TYPES.iter().any(|name| line.contains(name))
-            && !line.starts_with('{')
-            && line.len() <= MAX_BYTES;
-        let wrapped =
-            || Wrapped { first: number, text: line.to_owned(), lines: 1, is_record: true };
-        is_wrapped.then(wrapped)
-    }
-
-    /// Whether a line does not belong to the report before it.
-    fn ends_before(&self, line: &str) -> bool {
-        // The rest of a record has its fields only.
-        if self.is_record {
-            let mut words = unquoted(line).split_ascii_whitespace().peekable();
-            return words.peek().is_none() || !words.all(is_field);
-        }
-        line.contains("audit(")
-            || line.contains(Wrapped::START)
-            || Record::parse(line).is_some()
-            || reported(line).is_some()
-    }
-
-    /// Adds the next line; returns whether the report is complete, or too long.
-    fn add(&mut self, line: &str) -> bool {
-        self.text.truncate(self.text.trim_end().len());
-        self.text.push(' ');
-        self.text.push_str(unquoted(line).trim());
-        self.lines += 1;
-        let is_end = if self.is_record { line.contains("code=") } else { line.contains('}') };
-        let is_whole =
-            is_end || self.lines >= MAX_LINES || self.text.len() + line.len() > MAX_BYTES;
-        if is_whole {
-            self.text.push('\n');
-        }
-        is_whole
-    }
 }

@@ -1,8 +1,11 @@
 //! A limit of one argument: the bits that are compared, and the allowed values.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::recording::{ArgValues, Bounds};
+use callgate_codegen::query::{ArgPart, ValueCondition, ValueSet};
+use callgate_core::Arch;
 use callgate_formats::ruleset::{Comparison, Op};
 
 /// A limit of an argument: masked, it must be one of a set of values.
@@ -95,6 +98,46 @@ impl ArgLimit {
                 join(points.collect())
             }
         }
+    }
+
+    /// The limit as people say it, with the names of values and flags on an architecture: `family in {AF_UNIX, AF_INET}`, `none of
+    /// PROT_WRITE, PROT_EXEC is set`.
+    pub fn in_words(&self, arch: Arch, syscall: &str) -> String {
+        const LOW: u64 = 0xffff_ffff;
+        let single = |value: u64| (value, value);
+        let values = match &self.allowed {
+            AllowedValues::Bits { ever, always } => {
+                ValueSet::Masked { mask: self.mask & (!ever | always), wanted: *always }
+            }
+            AllowedValues::Listed(values) if self.mask & LOW == LOW => {
+                ValueSet::Ranges(values.iter().copied().map(single).collect())
+            }
+            AllowedValues::Listed(values) => match values.as_slice() {
+                [wanted] => ValueSet::Masked { mask: self.mask, wanted: *wanted },
+                _ => match self.with_free_bits(values) {
+                    Some(all) => ValueSet::Ranges(all.into_iter().map(single).collect()),
+                    None => return self.to_string(),
+                },
+            },
+        };
+        let condition = ValueCondition { arg: Some(self.arg), part: ArgPart::Whole, values };
+        condition.describe_on(arch, Some(syscall))
+    }
+
+    /// These values of the compared bits with any others of the low half, sorted; `None` if they are too many to be listed.
+    fn with_free_bits(&self, values: &[u64]) -> Option<BTreeSet<u64>> {
+        const MOST_BITS: u32 = 4;
+        let free: Vec<u64> =
+            (0..32).map(|bit| 1 << bit).filter(|bit| self.mask & bit == 0).collect();
+        let has_few = free.len() as u32 <= MOST_BITS;
+        has_few.then(|| {
+            let mut all: BTreeSet<u64> = values.iter().copied().collect();
+            for bit in free {
+                let with: Vec<u64> = all.iter().map(|value| value | bit).collect();
+                all.extend(with);
+            }
+            all
+        })
     }
 
     /// A cube of this argument as a comparison; `None` if it allows everything.
@@ -195,6 +238,26 @@ mod tests {
         assert_eq!(commands.to_string(), "x in {0, 1, 128, 129}");
         assert_eq!(limit(6, &[1, 3, 5]).to_string(), "x & 0x6 in {0, 2, 4}");
         assert_eq!(limit(6, &[1]).to_string(), "x & 0x6 == 0");
+    }
+
+    #[test]
+    fn limits_in_words_have_names() {
+        let words = |syscall: &str, arg, mask, values: &[u64]| {
+            let values = ArgValues::from_values(values.len() as u64, values.iter().copied());
+            let limit = ArgLimit::of(arg, "x", mask, "", &values).unwrap();
+            limit.in_words(Arch::X86_64, syscall)
+        };
+        let low = 0xffff_ffff;
+        assert_eq!(words("socket", 0, low, &[1, 2]), "family in {AF_UNIX, AF_INET}");
+        assert_eq!(words("socket", 0, u64::MAX, &[16]), "family == AF_NETLINK");
+        assert_eq!(words("mmap", 2, 6, &[1]), "none of PROT_WRITE, PROT_EXEC is set");
+        assert_eq!(words("mmap", 2, 6, &[3]), "prot & (PROT_WRITE | PROT_EXEC) == PROT_WRITE");
+        // FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME are not compared.
+        assert_eq!(
+            words("futex", 1, low & !0x180, &[0, 1]),
+            "op in {FUTEX_WAIT, FUTEX_WAKE}, with no flags other than FUTEX_PRIVATE_FLAG, FUTEX_CLOCK_REALTIME"
+        );
+        assert_eq!(words("write", 2, 6, &[0, 2]), "x & 0x6 in {0, 2}", "without names");
     }
 
     #[test]

@@ -53,6 +53,7 @@ pub use grant::{Grant, GrantReason, UnlimitedArg};
 pub use language_runtime::{LanguageRuntime, RuntimeCall};
 pub use namespaces::{AllowedNamespaces, GrantedNamespaces, clone_fallbacks, created_namespaces};
 pub use options::{DenyAction, GenerateOptions, LimitedArgs};
+pub use recorded_limits::MIN_PER_VALUE;
 pub use remarks::remarks;
 pub use runtime::{NeededSyscall, Runtime};
 pub use systemd_versions::{NEWEST as NEWEST_SYSTEMD, OLDEST as OLDEST_SYSTEMD};

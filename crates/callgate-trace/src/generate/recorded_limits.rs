@@ -9,7 +9,7 @@ use callgate_core::Arch;
 
 /// How often an argument must have been observed per distinct value, on average, to count as stable if there is only one
 /// recording. The count of each value is not recorded.
-const MIN_PER_VALUE: u64 = 4;
+pub const MIN_PER_VALUE: u64 = 4;
 
 /// Limits the arguments of a recorded syscall.
 pub(super) fn limit_args(

@@ -15,6 +15,7 @@
 use super::lines::{AnyOf, Block, Line, MAX_REJECTED_LINES, rejected_lines, too_many_rejected};
 use super::lost::LostRecords;
 use super::markers::{Marker, Reported, reported, stems_of_denials};
+use super::programs::{LogPrograms, ProgramCounts};
 use super::selection::Selection;
 use super::syscalls::BoundedSyscalls;
 use crate::names::{not_on_arch, or_ignored, unknown_name};
@@ -58,6 +59,8 @@ pub(crate) struct AuditLog {
     markers: AnyOf,
     /// The number of lines that look like denials but are not records, and the first of them.
     unread: (u64, u64),
+    /// The programs of the records that are read, and of those that are not selected.
+    programs: [ProgramCounts; 2],
 }
 
 impl AuditLog {
@@ -74,6 +77,7 @@ impl AuditLog {
             lost: LostRecords::default(),
             markers: stems_of_denials(),
             unread: (0, 0),
+            programs: [ProgramCounts::default(), ProgramCounts::default()],
         }
     }
 
@@ -102,7 +106,12 @@ impl AuditLog {
         }
         let Some(record) = Record::parse(line.text) else { return self.other(line) };
         self.is_detected = true;
-        if !self.selection.is_empty() && !self.selection.has_line(line.text, record.is_raw()) {
+        let is_selected =
+            self.selection.is_empty() || self.selection.has_line(line.text, record.is_raw());
+        let [read, others] = &mut self.programs;
+        let programs = if is_selected { read } else { others };
+        programs.add(line.text, record.is_raw(), record.is_of_journal);
+        if !is_selected {
             return;
         }
         if rejected_lines(&self.messages) > MAX_REJECTED_LINES {
@@ -137,6 +146,12 @@ impl AuditLog {
             *first = if *count == 0 { line.number.into() } else { *first };
             *count = count.saturating_add(1);
         }
+    }
+
+    /// The programs of the records so far.
+    pub(crate) fn take_programs(&mut self) -> LogPrograms {
+        let [read, others] = std::mem::take(&mut self.programs).map(ProgramCounts::finish);
+        LogPrograms { read, others }
     }
 
     /// The error that lines which look like denials could not be read.

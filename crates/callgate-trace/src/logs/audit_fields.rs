@@ -13,6 +13,19 @@ pub(crate) fn programs(line: &str, is_raw: bool) -> [Option<Cow<'_, str>>; 2] {
     ["comm", "exe"].map(|key| fields(line, key).next().map(|value| decoded(value, is_raw)))
 }
 
+/// The program of a record: its name, or else its path. That of one which executed itself by `/proc/self/exe` is the last part of its
+/// path.
+pub(crate) fn program(line: &str, is_raw: bool) -> Option<Cow<'_, str>> {
+    let [name, path] = programs(line, is_raw);
+    let is_itself = name.as_deref() == Some("exe");
+    let last =
+        |path: &Cow<'_, str>| path.rsplit('/').next().map(|last| Cow::Owned(last.to_owned()));
+    match path.as_ref().filter(|_| is_itself).and_then(last) {
+        Some(last) => Some(last),
+        None => name.or(path),
+    }
+}
+
 /// Whether a record is of a program: its name, its path, or the last part of the path.
 pub(crate) fn is_of_program(line: &str, is_raw: bool, wanted: &str) -> bool {
     programs(line, is_raw).into_iter().flatten().any(|program| is_program(&program, wanted))

@@ -116,6 +116,8 @@ static MARKERS: &[Marker] = &[
     Marker { why: SNAPPY, ..signal("= Seccomp =") },
     signal("SIGSYS: "),
     signal("SIGSYS (0x1f)"),
+    // Android's C library and its debugger report the same end.
+    signal("Fatal signal 31 (SIGSYS)"),
     signal("(SIGSYS)"),
     signal("signal SIGSYS"),
     signal("signal: SIGSYS"),

@@ -7,6 +7,7 @@ pub(crate) mod audit_fields;
 pub(crate) mod lines;
 pub(crate) mod lost;
 pub(crate) mod markers;
+pub(crate) mod programs;
 pub(crate) mod selection;
 pub(crate) mod strace;
 mod syscalls;

@@ -7,6 +7,7 @@ use super::split::{LogLines, Part, TextPart, TextSplitter};
 use crate::counts::table::CountTable;
 use crate::logs::audit::AuditLog;
 use crate::logs::lines::{Line, MAX_REJECTED_LINES};
+use crate::logs::programs::LogPrograms;
 use crate::logs::selection::Selection;
 use crate::logs::strace::{ParsedLine, StraceLog};
 use crate::names::unknown_severity;
@@ -202,6 +203,8 @@ pub struct ReadRecording {
     pub recording: Recording,
     /// Warnings about what was ignored, in the order of the text.
     pub warnings: Vec<Diagnostic>,
+    /// The programs of an audit log.
+    pub programs: LogPrograms,
 }
 
 /// A recording, unless there are errors or it is empty.
@@ -216,5 +219,11 @@ pub(crate) fn checked(
     }
     let failed = messages.failed();
     let messages = messages.finish();
-    if failed { Err(messages.into()) } else { Ok(ReadRecording { recording, warnings: messages }) }
+    match failed {
+        true => Err(messages.into()),
+        false => {
+            let programs = LogPrograms::default();
+            Ok(ReadRecording { recording, warnings: messages, programs })
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use super::detect::{DetectedFormat, FormatDetector, ReadRecording, checked};
 use super::split::TextPart;
 use crate::counts::table::CountTable;
+use crate::logs::programs::LogPrograms;
 use crate::logs::selection::Selection;
 use crate::names::{not_on_arch, unknown_severity};
 use crate::recording::json::read as json;
@@ -119,8 +120,12 @@ impl RecordingReader {
                 return Err(error.into());
             }
         }
+        let mut programs = LogPrograms::default();
         let (recording, messages) = match format {
-            DetectedFormat::Audit(log) => log.finish(),
+            DetectedFormat::Audit(mut log) => {
+                programs = log.take_programs();
+                log.finish()
+            }
             _ if !self.selection.is_empty() => return Err(no_programs().into()),
             DetectedFormat::Json(text) => {
                 let mut reader = Reader::new(&text, KeyMatching::Exact);
@@ -134,7 +139,7 @@ impl RecordingReader {
             false if recording.is_empty() && !messages.failed() => {
                 Err(not_in_log(&self.selection).into())
             }
-            _ => checked(recording, messages),
+            _ => checked(recording, messages).map(|read| ReadRecording { programs, ..read }),
         }
     }
 }

@@ -7,12 +7,21 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::explanation::{ArchExplanation, Explanation, Group, Outcome};
 use crate::purposes::danger;
-use callgate_codegen::query::{self, Clause, MAX_EXITS, MAX_INTERVALS, ValueCondition, branches};
+use callgate_codegen::query::{
+    self, ArgPart, Branch, Clause, Cube, Exceptions, MAX_EXITS, MAX_INTERVALS, ValueCondition,
+    ValueSet, branches, exceptions, few_cubes,
+};
 use callgate_core::diagram::{Func, Store};
 use callgate_core::{Arch, SyscallSet, Verdict, Word};
 
 /// The maximum number of clauses; beyond, an outcome is [`Outcome::Complex`].
 const MAX_CLAUSES: usize = MAX_EXITS;
+
+/// The maximum number of masks that describe the values of a branch together.
+const MAX_CUBES: usize = 6;
+
+/// More values than these are not listed in many ranges, if masks describe them.
+const MAX_LISTED: u128 = 1024;
 
 /// The maximum number of intervals of syscall numbers that are distinguished; there may be billions.
 const MAX_NUMBERS: usize = 1 << 14;
@@ -131,24 +140,54 @@ impl Outcomes<'_> {
         if let Some(verdict) = self.store.as_verdict(func) {
             return Some(verdict);
         }
-        let mut branches = branches(self.store, func)?;
-        // The branch with the most values goes last and needs no condition.
-        branches.sort_by_key(|branch| branch.size);
-        let last = branches.pop()?;
-        for branch in branches {
-            conditions.push(branch.condition);
-            let verdict = self.clauses(branch.then, conditions, clauses)?;
-            if clauses.len() == MAX_CLAUSES {
-                return None;
+        let (branches, last) = match exceptions(self.store, func) {
+            Some(Exceptions { branches, others }) => (branches, others),
+            None => {
+                let mut branches = branches(self.store, func)?;
+                // The branch with the most values goes last and needs no condition.
+                branches.sort_by_key(|branch| branch.size);
+                let last = branches.pop()?.then;
+                (branches, last)
             }
-            clauses.push(Clause { conditions: conditions.clone(), verdict });
-            conditions.pop();
+        };
+        for branch in branches {
+            for condition in self.in_words(func, &branch) {
+                conditions.push(condition);
+                let verdict = self.clauses(branch.then, conditions, clauses)?;
+                if clauses.len() == MAX_CLAUSES {
+                    return None;
+                }
+                clauses.push(Clause { conditions: conditions.clone(), verdict });
+                conditions.pop();
+            }
         }
         // The last branch has no condition, so its default is that of the function.
-        let before = clauses.len();
-        let otherwise = self.clauses(last.then, conditions, clauses)?;
-        debug_assert!(clauses.len() >= before);
-        Some(otherwise)
+        self.clauses(last, conditions, clauses)
+    }
+
+    /// The condition of a branch; several, of which one holds, if its values are too many to list and a few masks describe them.
+    fn in_words(&self, func: Func, branch: &Branch) -> Vec<ValueCondition> {
+        let few = |word| few_cubes(self.store, func, word, branch.then, MAX_CUBES);
+        let is_many = match &branch.condition.values {
+            ValueSet::Many(_) => true,
+            ValueSet::Ranges(ranges) => {
+                let is_half = branch.condition.part != ArgPart::Whole;
+                is_half && ranges.len() > MAX_CUBES && branch.size > MAX_LISTED
+            }
+            _ => false,
+        };
+        let cubes = self.store.top_word(func).filter(|_| is_many).and_then(few);
+        let Some(cubes) = cubes else { return vec![branch.condition.clone()] };
+        let of_cube = |cube: Cube| ValueCondition {
+            // Bits of the low half are bits of the whole.
+            part: match branch.condition.part {
+                ArgPart::Low => ArgPart::Whole,
+                part => part,
+            },
+            values: ValueSet::Masked { mask: cube.mask.into(), wanted: cube.wanted.into() },
+            ..branch.condition.clone()
+        };
+        cubes.into_iter().map(of_cube).collect()
     }
 
     fn verdicts(&self, func: Func) -> Vec<Verdict> {
@@ -272,6 +311,34 @@ mod tests {
         assert_eq!(
             lines(&outcome_of(masked.negated())),
             ["ERRNO(EPERM) if type & 0x7e020000 == 0x20000", "else ALLOW"]
+        );
+    }
+
+    /// The namespaces of `unshare` that systemd denies, where one of two flags makes up for it.
+    #[test]
+    fn values_that_are_too_many_to_list_are_a_few_masks() {
+        let masked = |mask, wanted| {
+            Condition::test(Test::masked_eq(Field::arg_low(1).unwrap(), mask, wanted))
+        };
+        // Neither an interval, nor one mask, nor the opposite of one.
+        let any = Condition::any([masked(0x7e02_0000, 0), masked(0x11, 0x11)]);
+        let outcome = outcome_of(any);
+        let text = lines(&outcome);
+        assert_eq!(
+            text,
+            ["ALLOW if type & 0x7e020000 == 0", "ALLOW if type & 0x11 == 17", "else ERRNO(EPERM)"]
+        );
+    }
+
+    /// As systemd's RestrictNamespaces= for `setns`: no flags, and one flag.
+    #[test]
+    fn a_few_values_are_exceptions_where_otherwise_the_low_half_decides() {
+        let new_user = Condition::test(Test::masked_eq(Field::arg(1).unwrap(), 0x1000_0000, 0));
+        let some = Condition::test(Test::eq(Field::arg(1).unwrap(), 0)).negated();
+        let outcome = outcome_of(Condition::all([new_user, some]));
+        assert_eq!(
+            lines(&outcome),
+            ["ERRNO(EPERM) if type == 0", "ALLOW if type & 0x10000000 == 0", "else ERRNO(EPERM)"]
         );
     }
 

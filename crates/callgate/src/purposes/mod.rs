@@ -4,11 +4,13 @@
 //! groups describe syscalls to people. They have no meaning for filters, unlike the groups of systemd (`@mount`, …),
 //! and may change with any release.
 
+mod allowed;
 mod danger;
+mod danger_list;
 mod purpose;
 
-pub use danger::{
-    AllowedDanger, Danger, DangerousValue, FurtherDanger, Severity, allowed_dangers, danger,
-    further_dangers,
-};
+pub use allowed::{AllowedDanger, FurtherDanger, allowed_dangers, further_dangers};
+pub use danger::{Danger, DangerousValue, Power, Severity};
+pub(crate) use danger_list::with_power;
+pub use danger_list::{danger, danger_in_words};
 pub use purpose::Purpose;

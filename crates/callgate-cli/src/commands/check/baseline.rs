@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use callgate_trace::changes::changes;
+use callgate_trace::generate::MIN_PER_VALUE;
 use callgate_trace::recording::{Effect, Recording, RunId};
 
 use super::changed::Comparison;
@@ -34,6 +35,7 @@ pub(super) fn run(
     );
     warn_about_sides(&old, &new);
     let comparison = Comparison { changes: changes(&old, &new), new: &new };
+    warn_about_few_runs(comparison.changes.old.runs, comparison.changes.new_side.runs);
     output::print(&match format {
         Format::Text => comparison.text(),
         Format::Json => comparison.json(),
@@ -47,6 +49,26 @@ fn warn_about(recording: &Recording, name: &str, help: &str) {
     for caveat in recording.caveats().into_iter().filter(|caveat| missing(caveat.effect)) {
         report::warn_about(name, caveat.text, help);
     }
+}
+
+/// Warns if a side has so few runs that they may lack what the program does only sometimes: fewer than a limit of an argument needs.
+fn warn_about_few_runs(old: u64, new: u64) {
+    let few = |runs: u64| (runs < MIN_PER_VALUE).then(|| counted(runs, "run"));
+    let (which, seems) = match (few(old), few(new)) {
+        (None, None) => return,
+        (Some(old), None) => (format!("the baseline has only {old}"), "seems new"),
+        (None, Some(new)) => {
+            (format!("the new version has only {new}"), "is missed, or seems to have disappeared")
+        }
+        (Some(old), Some(new)) => (
+            format!("the baseline has only {old}, the new version {new}"),
+            "seems new, or to have disappeared",
+        ),
+    };
+    report::warn(
+        format!("{which}: what the program does only sometimes {seems}"),
+        format!("record at least {MIN_PER_VALUE} runs of each version, with different inputs"),
+    );
 }
 
 /// Warns if both sides cannot be compared.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use callgate_bpf::constants::Family;
+use callgate_codegen::query::{ArgPart, ValueCondition, ValueSet};
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
 use callgate_trace::changes::{Change, Changed, Changes, Side};
@@ -176,14 +176,15 @@ fn name(change: &Change) -> String {
         Changed::Syscall => syscall,
         Changed::ManyValues { name, .. } => format!("{syscall}: {name}"),
         Changed::Value { arg, name, mask, value } => {
-            let constant =
-                Family::of(arch, &syscall, arg).and_then(|family| family.name(arch, value));
-            let number = if value < 10 { value.to_string() } else { format!("{value:#x}") };
-            let bits = match mask {
-                u64::MAX | 0xffff_ffff => String::new(),
-                mask => format!(" & {mask:#x}"),
-            };
-            format!("{syscall}: {name}{bits} = {}", constant.unwrap_or(number))
+            let values = ValueSet::Masked { mask, wanted: value };
+            let bits = ValueCondition { arg: Some(arg), part: ArgPart::Whole, values };
+            match mask {
+                u64::MAX | 0xffff_ffff => {
+                    let value = syscall::value_in_words(arch, change.syscall.nr, arg, value);
+                    format!("{syscall}: {name} = {value}")
+                }
+                _ => format!("{syscall}: {}", bits.describe_on(arch, Some(&syscall))),
+            }
         }
     }
 }

@@ -19,6 +19,10 @@ pub(super) struct Explained<'s> {
     pub(super) is_whole: bool,
     /// The options that decide whether conditions of the profile hold, if it has any.
     pub(super) conditions: Option<String>,
+    /// Whether they say which libseccomp reads it; otherwise, one that knows all names.
+    pub(super) gives_libseccomp: bool,
+    /// What is assumed about the program that reads the source.
+    pub(super) assumed: Option<String>,
     /// Where a multiplexer or another ABI permits what the filter denies.
     pub(super) notes: Vec<Finding>,
     /// The rules of the profile, if they were asked for.
@@ -27,7 +31,11 @@ pub(super) struct Explained<'s> {
 }
 
 impl<'s> Explained<'s> {
-    pub(super) fn new(stack: &'s SourceStack, args: &ExplainArgs) -> Result<Explained<'s>> {
+    pub(super) fn new(
+        stack: &'s SourceStack,
+        assumed: Option<String>,
+        args: &ExplainArgs,
+    ) -> Result<Explained<'s>> {
         let mut store = Store::default();
         let root = stack.diagram(&mut store)?;
         let arches = stack.arches();
@@ -56,6 +64,8 @@ impl<'s> Explained<'s> {
                 .iter()
                 .any(|filter| filter.conditional_names().next().is_some())
                 .then(|| args.reading.conditions()),
+            gives_libseccomp: args.reading.given_libseccomp().is_some(),
+            assumed,
             notes,
             places: args.why.then(|| RulePlaces::of(stack)),
             order: args.order(),

@@ -52,6 +52,7 @@ fn summary(explained: &Explained<'_>) -> Json {
     Json::Object(vec![
         ("arches", Json::array(arches)),
         ("conditions", explained.conditions.as_deref().map_or(Json::Null, Json::from)),
+        ("assumed", explained.assumed.as_deref().map_or(Json::Null, Json::from)),
         ("dangerous", Json::array(dangers)),
     ])
 }

@@ -86,6 +86,9 @@ fn summary(text: &mut String, explained: &Explained<'_>) {
             code(conditions)
         );
     }
+    if let Some(assumed) = &explained.assumed {
+        let _ = writeln!(text, "The unit is {}.\n", plain(assumed));
+    }
     let dangers = allowed_dangers(&explained.explanation);
     if dangers.is_empty() {
         text.push_str("No dangerous syscall is allowed.\n\n");

@@ -13,12 +13,14 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     if args.format == TextFormat::Json {
         args.warn_about_order();
     }
-    let read = Source::parse(&args.source)?.read_any_stack(&args.reading.with_statements())?;
+    let source = Source::parse(&args.source)?;
+    let read = source.read_any_stack(&args.reading.with_statements())?;
     let stack = match read {
         AnyFilter::Syscalls(stack) => stack,
         AnyFilter::Packets(filter) => return packets::explain(args, &filter),
     };
-    let explained = Explained::new(&stack, args)?;
+    let assumed = source.assumed(&stack, &args.reading);
+    let explained = Explained::new(&stack, assumed, args)?;
     output::print(&match args.format {
         TextFormat::Text => text::text(&explained),
         TextFormat::Markdown => markdown::text(&explained),

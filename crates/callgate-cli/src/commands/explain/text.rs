@@ -10,11 +10,14 @@ use crate::output;
 pub(super) fn text(explained: &Explained<'_>) -> String {
     let first = explained.explanation.arches.first();
     let lengths = first.and_then(list_lengths);
+    let libseccomp = if explained.gives_libseccomp { "" } else { ", newest libseccomp" };
+    let conditions = explained.conditions.as_ref().map(|given| format!("{given}{libseccomp}"));
     explained.explanation.to_text(&TextOptions {
         order: explained.order,
         width: output::columns(),
         is_partial: !explained.is_whole,
-        conditions: explained.conditions.as_deref(),
+        conditions: conditions.as_deref(),
+        assumed: explained.assumed.as_deref(),
         lengths: lengths.as_deref(),
         places: explained.places.as_ref().map(|places| places as &dyn Places),
         paint,

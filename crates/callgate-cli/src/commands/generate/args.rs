@@ -15,6 +15,7 @@ use clap::{ValueEnum, ValueHint};
 
 use crate::options::{ArchParser, Format, SourceOptions, Switch};
 use crate::selection::SelectionOptions;
+use crate::source::InstalledSystemd;
 use callgate_formats::oci::is_resource_name;
 use callgate_formats::systemd;
 
@@ -160,13 +161,13 @@ pub(crate) struct GenerateArgs {
     runtime: Option<Runtime>,
 
     /// The version of systemd for a unit, at least 252; syscalls that it does not know are omitted, with a warning
+    /// [default: that of this machine, or 258]
     #[arg(
         long,
         value_name = "VERSION",
-        default_value_t = NEWEST_SYSTEMD,
         value_parser = clap::value_parser!(u16).range(i64::from(OLDEST_SYSTEMD)..)
     )]
-    systemd: u16,
+    systemd: Option<u16>,
 
     /// Whether to grant syscalls that other C libraries make instead of recorded ones
     #[arg(long, value_name = "WHEN", default_value = "on")]
@@ -296,6 +297,11 @@ fn namespaces(text: &str) -> Result<AllowedNamespaces, String> {
     Ok(AllowedNamespaces::Recorded { and })
 }
 
+/// The version of systemd for which a unit is, unless another one is given.
+fn assumed_systemd() -> u16 {
+    InstalledSystemd::find().map_or(NEWEST_SYSTEMD, |installed| installed.version.number())
+}
+
 impl GenerateArgs {
     /// The name of the Kubernetes resource: the given one, or else that of the output file if it is valid.
     fn resource_name(&self) -> String {
@@ -321,6 +327,15 @@ impl GenerateArgs {
             Some(grant) => grant == GrantArg::Static,
             None => self.recordings.is_empty(),
         }
+    }
+
+    /// The systemd for which a unit is, in words, if it is assumed.
+    pub(super) fn assumed_systemd(&self) -> Option<String> {
+        let is_unit = self.to.annotated().is_some_and(|to| to.is_unit) && self.systemd.is_none();
+        is_unit.then(|| match InstalledSystemd::find() {
+            Some(installed) => format!("{installed} (--systemd)"),
+            None => format!("systemd {NEWEST_SYSTEMD} (--systemd)"),
+        })
     }
 
     /// The format of the profile.
@@ -355,7 +370,7 @@ impl GenerateArgs {
                 DenyArg::Log => DenyAction::Log,
             },
             runtime,
-            systemd: self.systemd,
+            systemd: self.systemd.unwrap_or_else(assumed_systemd),
             namespaces: self.namespaces,
             runtime_calls: matches!(self.runtime_calls, Switch::On),
             resource: self.resource_name(),

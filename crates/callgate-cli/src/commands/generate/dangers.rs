@@ -69,11 +69,9 @@ impl Dangers {
         let mut calls: Vec<DangerousCall> = draft
             .granted_namespaces()
             .into_iter()
-            .map(|granted| DangerousCall {
-                name: granted.syscall,
-                severity: Severity::High,
-                reason: creates(&granted.names),
-                evidence: Evidence::of_grant(draft, granted.syscall, granted.is_recorded),
+            .map(|granted| {
+                let evidence = Evidence::of_grant(draft, granted.syscall, granted.is_recorded);
+                DangerousCall::of_namespaces(granted.syscall, &granted.names, evidence)
             })
             .collect();
         let denied = further_dangers(&store, own, other, draft.arches());
@@ -119,11 +117,8 @@ impl Dangers {
         let arches = after.arches();
         let mut calls: Vec<DangerousCall> = namespaces(added)
             .into_iter()
-            .map(|(name, names)| DangerousCall {
-                name,
-                severity: Severity::High,
-                reason: creates(&names),
-                evidence: Evidence::of(recording, name),
+            .map(|(name, names)| {
+                DangerousCall::of_namespaces(name, &names, Evidence::of(recording, name))
             })
             .collect();
         let default = docker_default(&arches)?;
@@ -291,6 +286,16 @@ impl DangerousCall {
         let (name, severity) = (danger.syscall, danger.severity);
         DangerousCall { name, severity, reason: danger.reason.to_owned(), evidence }
     }
+
+    /// One that creates these namespaces.
+    fn of_namespaces(name: &'static str, names: &[&str], evidence: Evidence) -> DangerousCall {
+        let severity = danger(name).map_or(Severity::High, |danger| danger.severity);
+        let reason = format!(
+            "creates namespaces ({}), in which code without privileges reaches more of the kernel",
+            names.join(", ")
+        );
+        DangerousCall { name, severity, reason, evidence }
+    }
 }
 
 /// The syscalls among these that create namespaces, with the names of these.
@@ -308,14 +313,6 @@ fn namespaces(added: &[Allowed]) -> Vec<(&'static str, Vec<&'static str>)> {
         }
     }
     found
-}
-
-/// `creates namespaces (pid, user)`.
-fn creates(names: &[&str]) -> String {
-    format!(
-        "creates namespaces ({}), in which code without privileges reaches more of the kernel",
-        names.join(", ")
-    )
 }
 
 /// Dangerous syscalls that `container-default` allows, and Docker's default profile denies without further capabilities.

@@ -4,6 +4,7 @@ mod args;
 mod classes;
 mod dangers;
 mod evidence;
+mod programs;
 mod run;
 mod summary;
 mod unseen;

@@ -76,7 +76,7 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
     if is_profile && !to.is_read_back {
         read_back(&draft, &written, format)?;
     }
-    let summary = Summary::of(&draft, &written)?;
+    let summary = Summary::of(&draft, &written, &named, args.assumed_systemd())?;
 
     let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
     match output {

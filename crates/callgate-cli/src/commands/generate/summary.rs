@@ -18,6 +18,7 @@ use callgate_trace::unseen::Unseen;
 
 use super::classes::Classes;
 use super::dangers::Dangers;
+use super::programs::Programs;
 use super::unseen;
 
 use crate::output::wrap;
@@ -34,10 +35,18 @@ pub(super) struct Summary {
     denied: Vec<(Arch, usize, usize)>,
     /// `None` if only one run was recorded.
     unseen: Option<Unseen>,
+    programs: Programs,
+    /// The systemd for which a unit is, if it is assumed.
+    assumed: Option<String>,
 }
 
 impl Summary {
-    pub(super) fn of(draft: &Draft, written: &WrittenProfile) -> Result<Summary> {
+    pub(super) fn of(
+        draft: &Draft,
+        written: &WrittenProfile,
+        named: &[NamedRecording],
+        assumed: Option<String>,
+    ) -> Result<Summary> {
         let counts = draft.recorded().syscalls().filter_map(|(call, stats)| {
             let (arch, name) = (Some(call.arch), call.name()?.to_owned());
             Some(Count { arch, name, count: stats.count() as f64 })
@@ -46,7 +55,9 @@ impl Summary {
         let options = compile::Options { weights, ..compile::Options::default() };
         let Compiled { stats, .. } = compile::compile(&written.policy, &options)
             .map_err(|error| source::failed("the profile", &error))?;
-        Ok(Summary { stats, denied: denied(draft, &written.policy)?, unseen: Unseen::of(draft) })
+        let denied = denied(draft, &written.policy)?;
+        let programs = Programs::of(named);
+        Ok(Summary { stats, denied, unseen: Unseen::of(draft), programs, assumed })
     }
 
     pub(super) fn text(&self, draft: &Draft, format: LanguageId, dangers: &Dangers) -> String {
@@ -80,6 +91,9 @@ impl Summary {
         });
         if let Some(counts) = counts {
             line("  recorded", counts);
+        }
+        if let Some(programs) = self.programs.text() {
+            line("  of programs", programs);
         }
         let in_code = of(|grant| grant.reason == GrantReason::Code);
         if in_code > 0 {
@@ -137,6 +151,9 @@ impl Summary {
             line("denied", format!("{denied} of the {all} syscalls of {arch}"));
         }
         line("", draft.options().deny.description().to_owned());
+        if let Some(assumed) = &self.assumed {
+            line("for", assumed.clone());
+        }
         line("namespaces", namespaces(draft));
         line("dangerous", dangers.summary());
         if let Some(looser) = dangers.looser() {
@@ -177,6 +194,8 @@ impl Summary {
             ("constant_allow", self.stats.constant_allow.into()),
             ("arches", Json::array(denied)),
             ("unseen", unseen::json(self.unseen.as_ref())),
+            ("programs", self.programs.json()),
+            ("assumed", self.assumed.as_deref().map_or(Json::Null, Json::from)),
             ("static", classes.map_or(Json::Null, Classes::json)),
             ("grants", Json::array(draft.grants().map(grant_json))),
             ("refused", Json::array(refused)),
@@ -243,6 +262,7 @@ fn denied(draft: &Draft, policy: &Policy) -> Result<Vec<(Arch, usize, usize)>> {
 
 /// The reason for each granted syscall.
 pub(super) fn grants(text: &mut String, draft: &Draft, format: LanguageId) {
+    let arch = draft.arches().first().copied();
     text.push('\n');
     let runtime = draft.options().runtime.name();
     for grant in draft.grants() {
@@ -274,7 +294,9 @@ pub(super) fn grants(text: &mut String, draft: &Draft, format: LanguageId) {
             wrap(text, &words, 21, 23);
         };
         for limit in &grant.limits {
-            more(format!("only {limit}: {}", limit.why));
+            let words =
+                arch.map_or_else(|| limit.to_string(), |arch| limit.in_words(arch, grant.name));
+            more(format!("only if {words}: {}", limit.why));
         }
         for unlimited in &grant.unlimited {
             more(format!("any {}: {}", unlimited.name, unlimited.why));

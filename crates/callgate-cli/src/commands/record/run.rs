@@ -86,7 +86,7 @@ pub(super) fn read(args: &RecordArgs) -> Result<u8> {
     let reading = RecordingOptions { arch, strict, partial };
     let selection = args.selection.selection();
     let mut named = recordings::read_selected(&args.from, &selection, reading)?;
-    for NamedRecording { name, recording } in &mut named {
+    for NamedRecording { name, recording, .. } in &mut named {
         let added = label::add(recording, &args.label);
         added.map_err(|error| Failure::of(&*name, vec![error]))?;
     }

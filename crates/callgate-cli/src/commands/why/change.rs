@@ -8,7 +8,7 @@ use callgate_bpf::SyscallTable;
 use callgate_formats::CapSet;
 use callgate_formats::change::{
     Allowed, Candidate, Candidates, SideEffect, Unverified, Verified, apply, candidates,
-    unified_diff, verify,
+    new_file_diff, unified_diff, verify,
 };
 use callgate_formats::libseccomp_versions::LibseccompVersion;
 use callgate_formats::statements::Inactivity;
@@ -48,6 +48,15 @@ pub(crate) struct Change {
     pub(crate) allowed: Allowed,
     /// What it does besides.
     pub(super) verified: Verified,
+}
+
+impl Change {
+    /// The unit for which the patch makes a drop-in; `None` if it does not.
+    pub(super) fn new_drop_in(&self) -> Option<String> {
+        let is_written = |text: &Text<'_>| text.is_new() && !text.text.is_empty();
+        let is_new = self.read.source.texts().iter().any(is_written);
+        is_new.then(|| self.read.source.shipped_unit()).flatten()
+    }
 }
 
 /// What allows a syscall, with these arguments (index and value) only, or else with all.
@@ -212,8 +221,9 @@ impl<'a> Search<'a> {
             return Step::Stuck;
         }
         let mut closer = None;
-        // The last text first: of a unit, this is the last drop-in.
-        for text in read.source.texts().iter().rev() {
+        // The last text first: of a unit, this is the last drop-in. A new one is the last resort.
+        let (new, own): (Vec<_>, Vec<_>) = read.source.texts().into_iter().partition(Text::is_new);
+        for text in own.iter().rev().chain(&new) {
             let Some(statements) = filter.statements else { continue };
             let input = Candidates {
                 language: text.language,
@@ -278,9 +288,13 @@ impl<'a> Search<'a> {
             };
         }
         if let Some(directive) = decides.and_then(|filter| filter.directive) {
-            return format!(
+            let mut by_hand = format!(
                 "{directive}= denies it together with other calls; change this directive by hand"
             );
+            if let Some(unit) = self.before.source.shipped_unit() {
+                by_hand.push_str(&format!(", in a drop-in: systemctl edit {unit}"));
+            }
+            return by_hand;
         }
         match &self.refused {
             Some(Refused::Unproved(error)) => {
@@ -323,11 +337,14 @@ pub(crate) fn prove(
 
 /// The patch from these texts to those.
 pub(crate) fn patch(before: &[Text<'_>], after: &[Text<'_>]) -> String {
-    let diffs = before
-        .iter()
-        .zip(after)
-        .map(|(old, new)| unified_diff(&printable(&old.name).to_string(), old.text, new.text));
-    diffs.collect()
+    let diff = |(old, new): (&Text<'_>, &Text<'_>)| {
+        let name = printable(&old.name).to_string();
+        match old.is_new() {
+            true => new_file_diff(&name, new.text),
+            false => unified_diff(&name, old.text, new.text),
+        }
+    };
+    before.iter().zip(after).map(diff).collect()
 }
 
 /// A syscall with its architecture.

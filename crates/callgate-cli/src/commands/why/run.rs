@@ -79,10 +79,16 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
             }
             // The example has values.
             let any = if depending.is_some() { &[] } else { called.any.as_slice() };
-            text + &text::answer(&answer, any) + &executed + &advice.unwrap_or_default()
+            text.push_str(&(text::answer(&answer, any) + &executed));
+            if let Some(assumed) = read.source.assumed(stack, &reading) {
+                output::wrap(&mut text, &assumed, 0, 2);
+            }
+            text + &advice.unwrap_or_default()
         }
         Format::Json => {
             let mut fields = json::answer_fields(&answer, advice.as_ref());
+            let assumed = read.source.assumed(stack, &reading);
+            fields.push(("assumed", assumed.as_deref().map_or(Json::Null, Json::from)));
             if !called.any.is_empty() {
                 let outcome = depending.as_ref().map(|depending| outcome_json(&depending.outcome));
                 fields.extend([

@@ -4,7 +4,7 @@ use callgate_bpf::SyscallTable;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use callgate::purposes::{Danger, danger};
+use callgate::purposes::{Danger, DangerousValue, danger};
 use callgate::{Arch, Verdict};
 use callgate_formats::CapSet;
 use callgate_formats::change::{Allowed, SideEffect};
@@ -138,8 +138,10 @@ pub(super) fn rule_of(filter: &FilterReason<'_>) -> String {
 /// is allowed.
 pub(super) fn danger_of(allowed: &Allowed) -> Option<&'static Danger> {
     danger(&allowed.name).filter(|danger| {
-        let mut values = danger.values.iter();
-        danger.values.is_empty() || values.any(|one| allowed.may_have(one.arg, one.mask, one.bits))
+        let may_have = |value: &DangerousValue| {
+            allowed.may_have(danger.argument(value, allowed.arch), value.mask, value.bits)
+        };
+        danger.values.is_empty() || danger.values.iter().any(may_have)
     })
 }
 
@@ -195,6 +197,14 @@ pub(super) fn advice(advice: &Advice, with_patch: bool, source: &str) -> String 
             if change.allowed.compares_flags() {
                 let more = "  (calls with further flags remain denied: give all of them, A|B)";
                 wrap(&mut text, more, 0, 2);
+            }
+            if let Some(unit) = change.new_drop_in() {
+                let more = format!(
+                    "  (a drop-in, because an update replaces the unit's file; after `patch -d / -p1`: systemctl daemon-reload && \
+                     systemctl restart {})",
+                    printable(&unit)
+                );
+                wrap(&mut text, &more, 0, 4);
             }
             if with_patch {
                 patch_lines(&mut text, &change.patch);

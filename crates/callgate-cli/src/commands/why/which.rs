@@ -1,7 +1,7 @@
 //! Which syscall a name or a number is, what it is for, and what usual filters do with it: the answer without a filter.
 
 use callgate::Arch;
-use callgate::purposes::{Purpose, danger};
+use callgate::purposes::{Purpose, danger, danger_in_words};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::{known_name, name_in_constant};
 use callgate_requests::json::Json;
@@ -123,9 +123,7 @@ fn text(
         let title = purpose.title().to_lowercase();
         say(&format!("for {title}: syscalls with which a process can {}", purpose.description()));
     }
-    if let Some(danger) = danger(name) {
-        say(&format!("dangerous: {}", danger.reason));
-    }
+    danger_in_words(name, &[None; 6], arch).iter().for_each(|danger| say(danger));
     usual.map(|usual| usual.sentences(None)).iter().flatten().for_each(|line| say(line));
     text.push('\n');
     let next = format!(

@@ -202,10 +202,25 @@ impl SourceOptions {
     /// The options that decide whether conditions of a profile hold, with their defaults.
     pub(crate) fn conditions(&self) -> String {
         let caps = self.caps.unwrap_or_else(CapSet::docker);
-        match &self.kernel {
+        let mut given = match &self.kernel {
             Some(KernelArg::Version(version)) => format!("--caps {caps} --kernel {version}"),
             _ => format!("--caps {caps} --kernel {RUNNING}"),
+        };
+        if let Some(runc) = self.runc {
+            given.push_str(&format!(" --runc {runc}"));
         }
+        if self.crun {
+            given.push_str(" --crun");
+        }
+        if let Some(libseccomp) = self.libseccomp {
+            given.push_str(&format!(" --libseccomp {libseccomp}"));
+        }
+        given
+    }
+
+    /// Whether the version of systemd is given.
+    pub(crate) fn gives_systemd(&self) -> bool {
+        self.systemd.is_some()
     }
 
     /// The values of --set by name.

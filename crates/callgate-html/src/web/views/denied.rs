@@ -1,6 +1,6 @@
 //! Why a filter denied what a log says, and the smallest change that allows it.
 
-use callgate::purposes::{Purpose, danger};
+use callgate::purposes::{Danger, Purpose, danger};
 use callgate::{Arch, SeccompData, Verdict};
 use callgate_core::diagram::{Func, Store};
 use callgate_requests::fallback::on_purpose;
@@ -230,9 +230,14 @@ fn purposes(item: &mut Markup, call: &LoggedCall) {
             purpose.description()
         ));
     }
-    if let Some(danger) = danger(name) {
+    let is_given = |danger: &Danger| danger.is_given(&call.args, call.syscall.arch);
+    if let Some(danger) = danger(name).filter(|danger| is_given(danger) != Some(false)) {
         item.element("p", &[], |line| {
-            line.span("chip killed", "dangerous");
+            let is_certain = is_given(danger) == Some(true);
+            line.span(
+                "chip killed",
+                if is_certain { "dangerous" } else { "dangerous with some arguments" },
+            );
             line.text(&format!(" {} {}.", name, danger.reason));
         });
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::generate::arg_limit::ArgLimit;
 use crate::generate::directives::Directive;
 use crate::generate::draft::Draft;
 use crate::generate::grant::{Grant, GrantReason, times};
@@ -153,7 +154,12 @@ const MADE_BY_KERNEL_WHY: &str =
 
 /// The limits of a grant, and their reasons.
 fn limits(draft: &Draft, grant: &Grant) -> String {
-    let limits: Vec<String> = grant.limits.iter().map(ToString::to_string).collect();
+    let arch = draft.arches().first().copied();
+    let in_words = |limit: &ArgLimit| match arch {
+        Some(arch) => limit.in_words(arch, grant.name),
+        None => limit.to_string(),
+    };
+    let limits: Vec<String> = grant.limits.iter().map(in_words).collect();
     let reason = match grant.reason {
         GrantReason::Recorded(count) => format!("recorded {}", times(count)),
         GrantReason::Code => in_code(grant),

@@ -29,6 +29,9 @@ pub(super) fn text(
             let line = format!("with the profile's conditions as for {conditions}");
             layout.line(&mut text, &line, 2, 4);
         }
+        if let Some(assumed) = options.assumed {
+            layout.line(&mut text, assumed, 2, 4);
+        }
         dangers(&mut text, explanation, layout);
         let own = explanation.arches.first().and_then(lengths);
         if let Some(lengths) = options.lengths.or(own.as_deref()) {

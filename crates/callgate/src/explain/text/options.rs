@@ -50,6 +50,8 @@ pub struct TextOptions<'t> {
     pub is_partial: bool,
     /// For what the conditions of a profile were evaluated, if it has any.
     pub conditions: Option<&'t str>,
+    /// What was assumed besides.
+    pub assumed: Option<&'t str>,
     /// The lengths of the filter as a list; by default, those that the explanation shows.
     pub lengths: Option<&'t str>,
     /// Where the rules of the filter are.
@@ -68,6 +70,7 @@ impl Default for TextOptions<'_> {
             width: WIDTH,
             is_partial: false,
             conditions: None,
+            assumed: None,
             lengths: None,
             places: None,
             paint: |_, text| text.to_owned(),

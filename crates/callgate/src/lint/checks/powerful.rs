@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::lint::check::Check;
 use crate::lint::finding::{Finding, Findings, listed};
 use crate::lint::view::{Does, View, denies};
+use crate::purposes::{Power, with_power};
 
 pub(in crate::lint) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     for arch in view.arches.iter().copied() {
@@ -24,9 +25,9 @@ pub(in crate::lint) fn check(view: &mut View<'_>, findings: &mut Findings) -> Re
     Ok(())
 }
 
-/// Syscalls that do the same to other processes or to the kernel.
-struct Power {
-    names: &'static [&'static str],
+/// How a [`Power`] of dangerous syscalls is said.
+struct Said {
+    power: Power,
     /// What one of them does, and what several do.
     verbs: [&'static str; 2],
     object: &'static str,
@@ -34,43 +35,48 @@ struct Power {
     otherwise: &'static str,
 }
 
-const POWERFUL: &[Power] = &[
-    Power {
-        names: &["ptrace", "process_vm_writev", "pidfd_getfd"],
+const SAID: &[Said] = &[
+    Said {
+        power: Power::OverProcesses,
         verbs: ["controls", "control"],
         object: "other processes of the same user, which may have no filter",
         otherwise: "run the process in its own PID namespace, or as its own user",
     },
-    Power {
-        names: &["init_module", "finit_module", "kexec_load", "kexec_file_load"],
+    Said {
+        power: Power::KernelCode,
         verbs: ["loads", "load"],
         object: "code into the kernel if the process has the capability",
         otherwise: "remove CAP_SYS_MODULE and CAP_SYS_BOOT",
     },
-    Power {
-        names: &["bpf", "perf_event_open"],
+    Said {
+        power: Power::KernelWork,
         verbs: ["observes or changes", "observe or change"],
         object: "the kernel's work for other processes",
         otherwise: "see that unprivileged use is disabled (kernel.unprivileged_bpf_disabled, \
                     kernel.perf_event_paranoid)",
     },
-    Power {
-        names: &["open_by_handle_at"],
+    Said {
+        power: Power::AnyFile,
         verbs: ["opens", "open"],
         object: "any file of a file system without its path if the process has CAP_DAC_READ_SEARCH",
         otherwise: "remove the capability",
     },
-    Power {
-        names: &["userfaultfd"],
+    Said {
+        power: Power::Races,
         verbs: ["lets", "let"],
         object: "a program stop the kernel in the middle of a memory access, which makes races in the kernel easy to win",
         otherwise: "set vm.unprivileged_userfaultfd to 0",
     },
 ];
 
+/// The syscalls with a power.
+fn names_with(power: Power) -> Vec<&'static str> {
+    with_power(power).map(|danger| danger.syscall).collect()
+}
+
 fn powerful(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result<()> {
-    for Power { names, verbs, object, otherwise } in POWERFUL {
-        let permitted = permitted_of(view, arch, names)?;
+    for Said { power, verbs, object, otherwise } in SAID {
+        let permitted = permitted_of(view, arch, &names_with(*power))?;
         let Some(first) = permitted.first().copied() else { continue };
         let [one, several] = verbs;
         let verb = if permitted.len() == 1 { one } else { several };
@@ -91,8 +97,7 @@ fn forgotten(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result
     if view.arches.first() != Some(&arch) {
         return Ok(());
     }
-    let names: Vec<&'static str> =
-        POWERFUL.iter().flat_map(|power| power.names.iter().copied()).collect();
+    let names: Vec<&str> = SAID.iter().flat_map(|said| names_with(said.power)).collect();
     let permitted = permitted_of(view, arch, &names)?;
     let Some(first) = permitted.first().copied() else { return Ok(()) };
     let message = format!(

@@ -111,8 +111,12 @@ pub(super) fn updated(
             .help("change the profile by hand; callgate check shows when it is denied"));
     }
     let patch = patch(&before.source.texts(), &after.source.texts());
-    let text = match after.source.texts().as_slice() {
-        [only] => Some(only.text.to_owned()),
+    // Of a unit of a package, the only text that can be written is the new drop-in.
+    let (old, new) = (before.source.texts(), after.source.texts());
+    let mut changed = old.iter().zip(&new).filter(|(old, new)| old.text != new.text);
+    let text = match (changed.next(), changed.next(), new.as_slice()) {
+        (_, _, [only]) => Some(only.text.to_owned()),
+        (Some((_, drop_in)), None, _) if drop_in.is_new() => Some(drop_in.text.to_owned()),
         _ => None,
     };
     let falling_back =

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use callgate::purposes::{Purpose, danger};
+use callgate::purposes::{Purpose, danger_in_words};
 use callgate::{Arch, Verdict};
 use callgate_bpf::SyscallTable;
 use callgate_requests::kernel_checks::elsewhere;
@@ -42,9 +42,17 @@ pub(super) fn log(
     for (index, one) in log.denials.iter().enumerate() {
         text.push('\n');
         wrap(&mut text, &format!("{}:", occurrence(one)), 0, 2);
-        denial(&mut text, one, usual.get(index));
+        let usual = usual.get(index).filter(|_| !log.is_of_android);
+        denial(&mut text, one, usual, log.is_of_android);
+        if log.is_of_android {
+            text.push_str("  ");
+            wrap(&mut text, ANDROID, 2, 4);
+        }
     }
-    if !log.denials.is_empty() || unrelated > 0 {
+    if log.is_of_android {
+        text.push('\n');
+        wrap(&mut text, ANDROID_NEXT, 0, 2);
+    } else if !log.denials.is_empty() || unrelated > 0 {
         text.push('\n');
         // A default profile of containers sends no signal.
         let is_signal = unrelated == 0 && usual.iter().all(|usual| usual.is_signal);
@@ -69,6 +77,14 @@ pub(super) fn log(
     }
     text
 }
+
+/// Who denied what a crash dump of Android reports.
+const ANDROID: &str = "Android's filter for apps denied it: it allows what Android's C library makes, and no profile of the app changes it; the \
+                       app must do without the syscall";
+
+/// What tells more about it.
+const ANDROID_NEXT: &str = "for what a version of Android allows: callgate why android:DIRECTORY#app SYSCALL, where DIRECTORY is bionic's directory libc \
+                            of this version";
 
 /// Whether the name of a program can be a word of a shell.
 fn is_plain(name: &str) -> bool {
@@ -163,7 +179,7 @@ impl Failures {
     }
 }
 
-fn denial(text: &mut String, denial: &Denial, usual: Option<&Usual>) {
+fn denial(text: &mut String, denial: &Denial, usual: Option<&Usual>, is_of_android: bool) {
     let id = denial.call.syscall;
     let call = syscall::show(Some(id.arch), &data(&denial.call));
     let returned: Vec<&str> = denial.verdicts.iter().map(|(verdict, _)| action(*verdict)).collect();
@@ -193,18 +209,19 @@ fn denial(text: &mut String, denial: &Denial, usual: Option<&Usual>) {
         let title = purpose.title().to_lowercase();
         say(&format!("for {title}: syscalls with which a process can {}", purpose.description()));
     }
-    if let Some(danger) = id.name().and_then(danger) {
-        say(&format!("dangerous: {}", danger.reason));
-    }
+    let danger = id.name().and_then(|name| danger_in_words(name, &denial.call.args, id.arch));
+    danger.iter().for_each(|danger| say(danger));
     let who = match denial.programs.as_slice() {
         [(program, _)] if denial.others == 0 => printable(program).to_string(),
         [] => "the program".to_owned(),
         _ => "these programs".to_owned(),
     };
     let end = if usual.is_some() { ":" } else { "" };
-    say(&format!(
-        "denied by a seccomp filter of {who}, or of the service manager or container runtime that started it{end}"
-    ));
+    if !is_of_android {
+        say(&format!(
+            "denied by a seccomp filter of {who}, or of the service manager or container runtime that started it{end}"
+        ));
+    }
     for sentence in usual.map(|usual| usual.sentences(None)).iter().flatten() {
         text.push_str("    ");
         wrap(text, sentence, 4, 6);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use callgate::purposes::{Purpose, danger};
+use callgate::purposes::{Danger, Purpose, danger};
 use callgate::{Arch, Verdict};
 use callgate_formats::CapSet;
 use callgate_requests::json::Json;
@@ -77,9 +77,11 @@ pub(super) fn log_alone(
         let call = &denial.call.syscall;
         let mut fields = denial_fields(denial);
         fields.extend(syscall::fields(Some(call.arch), &data(&denial.call)));
+        let may_be = |one: &&Danger| one.is_given(&denial.call.args, call.arch) != Some(false);
+        let danger = call.name().and_then(danger).filter(may_be);
         fields.extend([
             ("purpose", call.name().and_then(Purpose::of).map(Purpose::id).into()),
-            ("danger", call.name().and_then(danger).map(|danger| danger.reason).into()),
+            ("danger", danger.map(|danger| danger.reason).into()),
             ("usual", usual.get(index).map(Usual::json).into()),
         ]);
         Json::Object(fields)

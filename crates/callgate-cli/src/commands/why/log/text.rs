@@ -44,6 +44,11 @@ pub(super) fn log(
         parts.push(format!("{calls} failed, but not by this filter"));
     }
     wrap(&mut text, &format!("{}: {}", printable(name), parts.join("; ")), 0, 2);
+    let mut used = groups.used();
+    let assumed = used.find_map(|one| one.read.source.assumed(&one.read.stack, &one.options));
+    if let Some(assumed) = assumed {
+        wrap(&mut text, &assumed, 0, 2);
+    }
     unread(&mut text, log);
     after_none(&mut text, log, &groups.outside);
     older_runtime(&mut text, groups);
