@@ -4,6 +4,7 @@ use callgate::Verdict;
 use callgate::explain::{self, Outcome};
 use callgate_codegen::query;
 use callgate_core::diagram::{DiagramError, Func, Store};
+use callgate_core::policy::{Field, Test};
 use callgate_core::{SeccompData, Word};
 
 use crate::called::Called;
@@ -37,7 +38,7 @@ where
         for word in (0..).map_while(Word::from_index) {
             let is_any = word.argument().is_some_and(|(index, _)| call.any.contains(&index));
             if !is_any && !matches!(word, Word::ARCH | Word::NR) {
-                func = store.restrict(func, word, call.data.word(word))?;
+                func = query::restrict(&mut store, func, word, call.data.word(word))?;
             }
         }
         let mut verdicts = store.verdicts(func);
@@ -45,10 +46,19 @@ where
             return Ok(None);
         }
         verdicts.sort_by_key(|verdict| Verdict::permits(*verdict));
-        let own = match verdicts.first() {
+        let mut own = match verdicts.first() {
             Some(verdict) => query::has_verdict(&mut store, func, *verdict)?,
             None => return Ok(None),
         };
+        if query::has_comparisons(&store, func) {
+            // The given arguments may be compared with others, and keep their values.
+            for (index, value) in (0..).zip(call.data.args) {
+                if let Some(field) = Field::arg(index).filter(|_| !call.any.contains(&index)) {
+                    let is_given = store.test(&Test::eq(field, value))?;
+                    own = store.and(own, is_given)?;
+                }
+            }
+        }
         let example = query::example(&store, own, call.data).unwrap_or(call.data);
         Ok(Some(Depending { outcome: explain::outcome(&store, func, arch), example }))
     };

@@ -22,6 +22,7 @@ use callgate_bpf::constants::Family;
 use callgate_bpf::syscalls::facts;
 use callgate_core::Arch;
 
+use super::arguments::as_text;
 use super::condition::{ArgPart, Clause, ValueCondition, ValueSet};
 
 /// The largest number of names that is easier to read than ranges.
@@ -65,17 +66,30 @@ impl ValueCondition {
     fn phrase(&self, syscall: Option<&str>, arch: Option<Arch>) -> Phrase {
         let index = self.arg.filter(|_| self.part != ArgPart::High);
         let family = arch.and_then(|arch| Some((Family::of(arch, syscall?, index?)?, arch)));
-        let named = syscall
-            .and_then(facts)
-            .zip(self.arg)
-            .and_then(|(facts, arg)| facts.args.get(usize::from(arg)))
-            .map(|arg| arg.name.to_string());
-        let name = match (named, self.arg) {
-            (Some(name), _) => name,
-            (None, Some(arg)) => format!("args[{arg}]"),
-            (None, None) => "instruction_pointer".to_string(),
-        };
+        let name = name_of(self.arg, syscall);
+        if let ValueSet::Compared { relation, arg, part } = self.values {
+            let (left, right) = (self.part.of(&name), part.of(&name_of(arg, syscall)));
+            return as_text(&left, relation, &right).into();
+        }
         Words { name, part: self.part, max: largest(self.part, arch), family }.of(&self.values)
+    }
+}
+
+/// The name of an argument in a syscall, if it is known; without an index, of the instruction pointer.
+fn name_of(arg: Option<u8>, syscall: Option<&str>) -> String {
+    let Some(arg) = arg else { return "instruction_pointer".to_owned() };
+    let named = syscall.and_then(facts).and_then(|facts| facts.args.get(usize::from(arg)));
+    named.map_or_else(|| format!("args[{arg}]"), |named| named.name.to_string())
+}
+
+impl ArgPart {
+    /// The name of this part of an argument.
+    fn of(self, name: &str) -> String {
+        match self {
+            ArgPart::Whole => name.to_owned(),
+            ArgPart::Low => format!("{name}.low"),
+            ArgPart::High => format!("{name}.high"),
+        }
     }
 }
 
@@ -128,6 +142,9 @@ impl Clause {
             }
             ValueSet::Masked { mask, wanted } => ValueSet::NotMasked { mask, wanted },
             ValueSet::NotMasked { mask, wanted } => ValueSet::Masked { mask, wanted },
+            ValueSet::Compared { relation, arg, part } => {
+                ValueSet::Compared { relation: relation.negated(), arg, part }
+            }
             ValueSet::Many(_) => return None,
         };
         Some(ValueCondition { arg: *arg, part: *part, values }.describe_on(arch, syscall))
@@ -162,12 +179,7 @@ struct Words {
 impl Words {
     /// The name of the tested part.
     fn name(&self) -> String {
-        let name = &self.name;
-        match self.part {
-            ArgPart::Whole => name.clone(),
-            ArgPart::Low => format!("{name}.low"),
-            ArgPart::High => format!("{name}.high"),
-        }
+        self.part.of(&self.name)
     }
 
     fn of(mut self, values: &ValueSet) -> Phrase {
@@ -195,6 +207,9 @@ impl Words {
                 Some(text) => text.into(),
                 None => self.masked(&name, mask, "!=", wanted).into(),
             },
+            ValueSet::Compared { relation, arg, part } => {
+                as_text(&name, relation, &part.of(&name_of(arg, None))).into()
+            }
             ValueSet::Many(count) => format!("{name} is one of {count} values").into(),
         }
     }

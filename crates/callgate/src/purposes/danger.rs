@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use Severity::{Critical, High, Moderate};
 use callgate_bpf::SyscallTable;
+use callgate_codegen::query;
 use callgate_core::diagram::{Func, Store};
 use callgate_core::{Arch, Verdict, Word};
 
@@ -81,7 +82,7 @@ impl Danger {
         let is_swapped = self.syscall == "clone" && matches!(arch, Arch::S390 | Arch::S390x);
         let arg = if is_swapped { value.arg ^ 1 } else { value.arg };
         Word::arg_low(arg).is_some_and(|word| {
-            store.can_return(func, (word, value.mask, value.bits), Verdict::permits)
+            query::can_return(store, func, (word, value.mask, value.bits), Verdict::permits)
         })
     }
 }
