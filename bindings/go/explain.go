@@ -61,6 +61,12 @@ type Condition struct {
 	Mask        *uint64 `json:"mask"`
 	Equals      *uint64 `json:"equals"`
 	DiffersFrom *uint64 `json:"differs_from"`
+	// Relation is that to another argument: ==, !=, <, <=, >, >=, "shares a bit" or "shares no bit".
+	Relation string `json:"relation"`
+	// OtherArg is the index of the other argument; nil for the instruction pointer.
+	OtherArg *int `json:"other_arg"`
+	// OtherPart is the part of it that is compared.
+	OtherPart string `json:"other_part"`
 	// Count is the number of values, if they are neither.
 	Count string `json:"count"`
 }

@@ -113,6 +113,10 @@ export interface Condition {
   mask?: number;
   equals?: number;
   differs_from?: number;
+  /** The relation to another argument, which is the instruction pointer if it is null. */
+  relation?: "==" | "!=" | "<" | "<=" | ">" | ">=" | "shares a bit" | "shares no bit";
+  other_arg?: number | null;
+  other_part?: "whole" | "low" | "high";
   count?: string;
 }
 

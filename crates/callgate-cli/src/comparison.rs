@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use callgate::sets::Arguments;
 use callgate::{Arch, Verdict};
-use callgate_codegen::query::Difference;
+use callgate_codegen::query::{self, Difference};
 use callgate_core::diagram::{DiagramError, Func, Split, Store};
 use callgate_core::{Word, X32_SYSCALL_BIT};
 use clap::{ValueEnum, ValueHint};
@@ -148,9 +148,9 @@ fn only(
 ) -> std::result::Result<Func, DiagramError> {
     let mut result = store.verdict(Verdict::ALLOW)?;
     for (token, nr) in calls {
-        let of_arch = store.restrict(func, Word::ARCH, *token)?;
-        let of_call = store.restrict(of_arch, Word::NR, *nr)?;
-        let others = store.restrict(result, Word::ARCH, *token)?;
+        let of_arch = query::restrict(store, func, Word::ARCH, *token)?;
+        let of_call = query::restrict(store, of_arch, Word::NR, *nr)?;
+        let others = query::restrict(store, result, Word::ARCH, *token)?;
         let with_call = store.split(Word::NR, Split::Equal(*nr), of_call, others)?;
         result = store.split(Word::ARCH, Split::Equal(*token), with_call, result)?;
     }

@@ -27,7 +27,7 @@ impl Lowering<'_> {
         let layout = self.store.layout();
         let argument = self.store.top_word(func).is_some_and(|word| !layout.selects(word));
         // The estimates below do not count comparisons with variables, and products have none.
-        let is_fixed = !argument || self.store.has_comparisons(func);
+        let is_fixed = !argument || query::has_comparisons(self.store, func);
         if is_fixed || self.effort == 0 || self.done.contains_key(&(func, Guards::default())) {
             return self.code(func);
         }

@@ -40,6 +40,10 @@ pub(super) enum Code {
     Branch { held: Held, op: Op, k: u32, then: CodeId, otherwise: CodeId },
     /// A conditional jump on half of a value that depends on a variable, where A holds `held`.
     Compare { held: Held, op: Op, symbol: Symbol, half: Half, then: CodeId, otherwise: CodeId },
+    /// `tax`, where A holds a word.
+    Tax { word: Word, next: CodeId },
+    /// A conditional jump on X, where A and X hold these words. The operation is that on a constant.
+    CompareWords { words: [Word; 2], op: Op, then: CodeId, otherwise: CodeId },
     /// A bitset test: a jump on bit `A - base` of `bits`, where A holds `held` and is in `base..base + 32`.
     Bitset { held: Held, base: u32, bits: u32, then: CodeId, otherwise: CodeId },
 }
@@ -63,6 +67,7 @@ impl Graph {
         match code {
             Code::Branch { then, otherwise, .. }
             | Code::Compare { then, otherwise, .. }
+            | Code::CompareWords { then, otherwise, .. }
             | Code::Bitset { then, otherwise, .. }
                 if then == otherwise =>
             {
@@ -153,9 +158,12 @@ impl Code {
     pub(super) fn successors(&self) -> impl Iterator<Item = CodeId> + use<> {
         let pair = match *self {
             Code::Return(_) => [None, None],
-            Code::Load { next, .. } | Code::And { next, .. } => [Some(next), None],
+            Code::Load { next, .. } | Code::And { next, .. } | Code::Tax { next, .. } => {
+                [Some(next), None]
+            }
             Code::Branch { then, otherwise, .. }
             | Code::Compare { then, otherwise, .. }
+            | Code::CompareWords { then, otherwise, .. }
             | Code::Bitset { then, otherwise, .. } => [Some(then), Some(otherwise)],
         };
         pair.into_iter().flatten()

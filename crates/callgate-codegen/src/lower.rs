@@ -16,7 +16,8 @@ use super::weights::WeightedSyscall;
 use super::word::{After, Plan, Planner, State};
 use super::{Aim, Instructions, Result};
 use crate::query::{self, Cube, OnlyValue, WordFunc};
-use callgate_core::diagram::{Comparison, DiagramError, Func, Store};
+use callgate_core::diagram::{Compared, Comparison, DiagramError, Func, Store};
+use callgate_core::template::{Half, Symbol};
 use callgate_core::{Layout, Op, Relation, Verdict, Word};
 
 pub(super) struct Lowering<'a> {
@@ -34,7 +35,7 @@ pub(super) struct Lowering<'a> {
     entries: Option<FxHashSet<Func>>,
     /// The number of functions of arguments for which all alternatives may still be tried.
     pub(super) effort: u32,
-    /// The code of functions that first compare with a variable, where A holds the operand.
+    /// The code of functions that first compare with a variable, where A holds the operand, or two words, which A and X hold.
     pub(super) compared: HashMap<(Func, Guards), CodeId>,
 }
 
@@ -99,7 +100,8 @@ impl<'a> Lowering<'a> {
     }
 
     /// The code of a function, where the guards are still to be checked. Each recursion is at a later word, or at a later
-    /// comparison with a variable: the depth is at most that of 16 words and 256 comparisons (`MAX_COMPARISONS`).
+    /// comparison with a variable or of two words: the depth is at most that of 16 words and 256 comparisons
+    /// (`MAX_COMPARISONS`).
     fn guarded(&mut self, func: Func, guards: Guards) -> Result<CodeId> {
         if let Some(done) = self.done.get(&(func, guards)) {
             return Ok(*done);
@@ -109,7 +111,15 @@ impl<'a> Lowering<'a> {
                 self.entry(self.store.resolve_placeholder(func))?
             }
             None => match self.store.top_comparison(func) {
-                Some(comparison) => self.load_and_compare(func, guards, &comparison)?,
+                Some(comparison) => match comparison.other {
+                    Compared::Half(symbol, half) => {
+                        self.load_and_compare(func, guards, &comparison, (symbol, half))?
+                    }
+                    Compared::Word(other) => {
+                        let next = self.load_second(func, guards, [comparison.word, other])?;
+                        self.graph.load(other, next)
+                    }
+                },
                 None => {
                     let no_verdict = DiagramError::defect("a constant function has a verdict");
                     let verdict = self.store.as_verdict(func).ok_or(no_verdict)?;
@@ -384,19 +394,25 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Comparisons of arguments with variables.
+/// Comparisons of arguments with variables, and of two arguments.
 impl Lowering<'_> {
-    /// The code of a function where A holds `held`. If the function first compares that with a variable, the word is not
-    /// loaded again.
+    /// The code of a function where A holds `held`. If the function first compares that with a variable or an earlier word, the
+    /// word is not loaded again.
     pub(super) fn code_holding(
         &mut self,
         func: Func,
         guards: Guards,
         held: Held,
     ) -> Result<CodeId> {
-        match self.store.top_comparison(func) {
-            Some(comparison) if operand(&comparison) == held => {
-                self.compare(func, guards, &comparison)
+        let Some(comparison) = self.store.top_comparison(func) else {
+            return self.guarded(func, guards);
+        };
+        match comparison.other {
+            Compared::Half(symbol, half) if operand(&comparison) == held => {
+                self.compare(func, guards, &comparison, (symbol, half))
+            }
+            Compared::Word(other) if Held::whole(other) == held => {
+                self.load_second(func, guards, [comparison.word, other])
             }
             _ => self.guarded(func, guards),
         }
@@ -408,9 +424,10 @@ impl Lowering<'_> {
         func: Func,
         guards: Guards,
         comparison: &Comparison,
+        value: (Symbol, Half),
     ) -> Result<CodeId> {
         let held = operand(comparison);
-        let mut next = self.compare(func, guards, comparison)?;
+        let mut next = self.compare(func, guards, comparison, value)?;
         if held.mask != u32::MAX {
             next = self.graph.and(Held::whole(held.word), held.mask, next);
         }
@@ -418,7 +435,13 @@ impl Lowering<'_> {
     }
 
     /// The comparison of A with a variable, and what follows. The recursion depth is that of [`Lowering::guarded`].
-    fn compare(&mut self, func: Func, guards: Guards, comparison: &Comparison) -> Result<CodeId> {
+    fn compare(
+        &mut self,
+        func: Func,
+        guards: Guards,
+        comparison: &Comparison,
+        (symbol, half): (Symbol, Half),
+    ) -> Result<CodeId> {
         if let Some(done) = self.compared.get(&(func, guards)) {
             return Ok(*done);
         }
@@ -426,16 +449,63 @@ impl Lowering<'_> {
         let (low, high) = self.store.children(func);
         let otherwise = self.code_holding(low, guards, held)?;
         let then = self.code_holding(high, guards, held)?;
-        let op = match comparison.relation {
-            Relation::Equal => Op::JeqK,
-            Relation::Greater => Op::JgtK,
-            Relation::AtLeast => Op::JgeK,
-            Relation::Shares => Op::JsetK,
-        };
-        let Comparison { symbol, half, .. } = *comparison;
+        let op = jump(comparison.relation);
         let code = self.graph.add(Code::Compare { held, op, symbol, half, then, otherwise });
         self.compared.insert((func, guards), code);
         Ok(code)
+    }
+
+    /// The code of a function that first compares two words, the second of which A holds.
+    fn load_second(
+        &mut self,
+        func: Func,
+        guards: Guards,
+        words @ [word, other]: [Word; 2],
+    ) -> Result<CodeId> {
+        let next = self.compare_words(func, guards, words)?;
+        let next = self.graph.load(word, next);
+        Ok(self.graph.add(Code::Tax { word: other, next }))
+    }
+
+    /// The code of a function where A and X hold these words. The recursion depth is that of [`Lowering::guarded`].
+    fn compare_words(
+        &mut self,
+        func: Func,
+        guards: Guards,
+        words @ [word, other]: [Word; 2],
+    ) -> Result<CodeId> {
+        let of_words = |of: &Comparison| (of.word, of.other) == (word, Compared::Word(other));
+        let compared = |store: &Store, func: Func| store.top_comparison(func).filter(of_words);
+        let Some(Comparison { relation, .. }) = compared(self.store, func) else {
+            return self.code_holding(func, guards, Held::whole(word));
+        };
+        if let Some(done) = self.compared.get(&(func, guards)) {
+            return Ok(*done);
+        }
+        let (low, high) = self.store.children(func);
+        // `==` with the result of `>` or of `<` is one jump.
+        let is_order = |of: &Comparison| of.relation == Relation::Greater;
+        let order = compared(self.store, low).filter(is_order).map(|_| self.store.children(low));
+        let (op, then, otherwise) = match (relation, order) {
+            (Relation::Equal, Some((below, above))) if above == high => (Op::JgeK, high, below),
+            (Relation::Equal, Some((below, above))) if below == high => (Op::JgtK, above, high),
+            _ => (jump(relation), high, low),
+        };
+        let otherwise = self.compare_words(otherwise, guards, words)?;
+        let then = self.compare_words(then, guards, words)?;
+        let code = self.graph.add(Code::CompareWords { words, op, then, otherwise });
+        self.compared.insert((func, guards), code);
+        Ok(code)
+    }
+}
+
+/// The jump on a relation to a constant.
+fn jump(relation: Relation) -> Op {
+    match relation {
+        Relation::Equal => Op::JeqK,
+        Relation::Greater => Op::JgtK,
+        Relation::AtLeast => Op::JgeK,
+        Relation::Shares => Op::JsetK,
     }
 }
 

@@ -66,7 +66,7 @@ pub struct NotProved<D = SeccompData>(pub(crate) Refusal<D>);
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Refusal<D> {
     Differs(Box<D>),
-    /// The nodes differ only below comparisons with variables.
+    /// The nodes differ, but the search for a witness reached a comparison with a variable or of two words.
     Unproved,
     /// The kernel would not recognize that this syscall, by token and number, is always allowed.
     NotConstantAllow(u32, u32),
@@ -75,8 +75,8 @@ pub(crate) enum Refusal<D> {
 
 impl<D> NotProved<D> {
     /// A witness: a syscall, or another input, for which the program and the meaning differ. `None` if there is no proof for
-    /// another reason, among them that they differ in comparisons with variables, which the proof takes as independent of
-    /// each other.
+    /// another reason, among them that they differ in comparisons with variables or between arguments, which the proof takes as
+    /// independent of each other.
     pub fn witness(&self) -> Option<&D> {
         match &self.0 {
             Refusal::Differs(witness) => Some(witness),
@@ -114,8 +114,8 @@ impl<D: std::fmt::Debug> std::fmt::Display for NotProved<D> {
                 write!(f, "the program differs from its description, for example at {data:x?}")
             }
             Refusal::Unproved => f.write_str(
-                "the program is not proved equal to its description; the proof takes comparisons with variables as \
-                 independent of each other",
+                "the program is not proved equal to its description; the proof takes comparisons with variables and \
+                 between arguments as independent of each other",
             ),
             Refusal::NotConstantAllow(token, nr) => write!(
                 f,

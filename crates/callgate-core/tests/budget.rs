@@ -80,7 +80,6 @@ fn a_store_is_empty_until_it_has_a_function() {
     assert_eq!((store.is_empty(), store.len()), (false, 3));
 }
 
-/// Following the value of a word is the restriction to it, for a function that tests no earlier word.
 #[test]
 fn following_a_value_of_a_word_ends_at_a_later_word() {
     let mut store = Store::default();
@@ -97,7 +96,6 @@ fn following_a_value_of_a_word_ends_at_a_later_word() {
             _ => c,
         };
         assert_eq!(store.follow(func, Word::NR, value), wanted, "{value:#x}");
-        assert_eq!(store.restrict(func, Word::NR, value), Ok(wanted), "{value:#x}");
         assert_eq!(store.follow(a, Word::NR, value), a);
         // Functions of later words only, one of them of the next word.
         assert_eq!(store.follow(later, Word::NR, value), later);

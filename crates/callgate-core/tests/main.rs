@@ -1,5 +1,6 @@
 //! Policies, diagrams and proofs: one program, a module per subject.
 
+mod arguments;
 mod arithmetic;
 mod budget;
 mod conditions;

@@ -5,6 +5,7 @@ use callgate::{Arch, SeccompData, Verdict};
 use callgate_codegen::query;
 use callgate_core::Word;
 use callgate_core::diagram::{DiagramError, Func, Store};
+use callgate_core::policy::{Field, Test};
 
 type Result<T> = std::result::Result<T, DiagramError>;
 
@@ -33,7 +34,7 @@ pub fn depending(
     }
     verdicts.sort_by_key(|verdict| Verdict::permits(*verdict));
     let Some(verdict) = verdicts.first() else { return Ok(None) };
-    let example = example(store, func, data, *verdict)?;
+    let example = example((store, func), (data, any), *verdict)?;
     Ok(Some(Depending { outcome: explain::outcome(store, func, arch), example }))
 }
 
@@ -51,22 +52,31 @@ pub fn of_syscall(
     for word in (0..).map_while(Word::from_index) {
         let is_any = word.argument().is_some_and(|(index, _)| any.contains(&index));
         if !is_any && !matches!(word, Word::ARCH | Word::NR) {
-            func = store.restrict(func, word, data.word(word))?;
+            func = query::restrict(store, func, word, data.word(word))?;
         }
     }
     Ok(func)
 }
 
-/// A call that gets a verdict, as like `data` as possible; `data` itself if none does.
+/// A call that gets a verdict, as like `data` as possible and with its arguments but for those with the indexes `any`; `data` itself
+/// if none does.
 ///
 /// # Errors
 /// If the set of such calls exceeds the budget of the store.
 pub fn example(
-    store: &mut Store,
-    func: Func,
-    data: &SeccompData,
+    (store, func): (&mut Store, Func),
+    (data, any): (&SeccompData, &[u8]),
     verdict: Verdict,
 ) -> Result<SeccompData> {
-    let own = query::has_verdict(store, func, verdict)?;
+    let mut own = query::has_verdict(store, func, verdict)?;
+    if query::has_comparisons(store, func) {
+        // The given arguments may be compared with others, and keep their values.
+        for (index, value) in (0..).zip(data.args) {
+            if let Some(field) = Field::arg(index).filter(|_| !any.contains(&index)) {
+                let is_given = store.test(&Test::eq(field, value))?;
+                own = store.and(own, is_given)?;
+            }
+        }
+    }
     Ok(query::example(store, own, *data).unwrap_or(*data))
 }

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use callgate::explain::{self, Explanation, Group, Outcome};
 use callgate::purposes::{Danger, Severity, danger};
 use callgate::{Arch, Verdict};
-use callgate_codegen::query::Difference;
+use callgate_codegen::query::{Difference, any_pair};
 use callgate_core::diagram::{Func, Store};
 use callgate_core::{SyscallSet, Word};
 
@@ -133,7 +133,7 @@ impl<'s> Compared<'s> {
         for nr in alike.chain([difference.data.nr]) {
             let [a, b] = self.of_syscall(token, nr);
             let more = |first, second| {
-                self.store.any_pair(first, second, |one, other| one.permits() && !other.permits())
+                any_pair(self.store, first, second, |one, other| one.permits() && !other.permits())
             };
             gains = [gains[0] || more(a, b), gains[1] || more(b, a)];
         }

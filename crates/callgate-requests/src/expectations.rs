@@ -153,7 +153,7 @@ fn verdicts(
     let is_met = found.iter().all(|verdict| expected.is_met_by(*verdict));
     let first = found.first().copied();
     let example = match first {
-        Some(first) => example(store, func, data, first).map_err(failed)?,
+        Some(first) => example((store, func), (data, any), first).map_err(failed)?,
         None => *data,
     };
     let name = syscall::arch_name(Some(arch), data.arch);

@@ -3,6 +3,7 @@
 use callgate::explain::{ArgPart, Explanation, Outcome, ValueCondition, ValueSet};
 use callgate::{Arch, Verdict};
 use callgate_bpf::diagnostic::Diagnostic;
+use callgate_core::policy::{Cmp, VariableRelation};
 
 use crate::json::Json;
 use crate::syscall;
@@ -72,15 +73,32 @@ pub fn outcome_json(outcome: &Outcome) -> Json {
     }
 }
 
-fn condition_json(condition: &ValueCondition) -> Json {
-    let part = match condition.part {
+fn name_of(part: ArgPart) -> &'static str {
+    match part {
         ArgPart::Whole => "whole",
         ArgPart::Low => "low",
         ArgPart::High => "high",
-    };
+    }
+}
+
+/// The relation between two arguments.
+fn relation_of(relation: VariableRelation) -> &'static str {
+    match relation {
+        VariableRelation::Cmp(Cmp::Eq) => "==",
+        VariableRelation::Cmp(Cmp::Ne) => "!=",
+        VariableRelation::Cmp(Cmp::Lt) => "<",
+        VariableRelation::Cmp(Cmp::Le) => "<=",
+        VariableRelation::Cmp(Cmp::Gt) => ">",
+        VariableRelation::Cmp(Cmp::Ge) => ">=",
+        VariableRelation::AnyBit => "shares a bit",
+        VariableRelation::NoBit => "shares no bit",
+    }
+}
+
+fn condition_json(condition: &ValueCondition) -> Json {
     let mut fields = vec![
         ("arg", condition.arg.into()),
-        ("part", part.into()),
+        ("part", name_of(condition.part).into()),
         ("text", condition.to_string().into()),
     ];
     match &condition.values {
@@ -93,6 +111,13 @@ fn condition_json(condition: &ValueCondition) -> Json {
         }
         ValueSet::NotMasked { mask, wanted } => {
             fields.extend([("mask", (*mask).into()), ("differs_from", (*wanted).into())]);
+        }
+        ValueSet::Compared { relation, arg, part: of_other } => {
+            fields.extend([
+                ("relation", relation_of(*relation).into()),
+                ("other_arg", (*arg).into()),
+                ("other_part", name_of(*of_other).into()),
+            ]);
         }
         ValueSet::Many(count) => fields.push(("count", count.to_string().into())),
     }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use callgate::{Action, SeccompData, Verdict};
 use callgate_bpf::SyscallTable;
-use callgate_core::Word;
-use callgate_core::diagram::{Func, NodeSet, Store};
+use callgate_core::diagram::{Compared, Comparison, Func, NodeSet, Store};
 use callgate_core::policy::Field;
+use callgate_core::{Endian, Word};
 use callgate_trace::denials::{Evidence, LoggedCall};
 use callgate_trace::recording::SyscallId;
 
@@ -53,9 +53,13 @@ pub fn find_with(
             continue;
         }
         let (var, low, high) = store.branch(node);
-        // Comparisons with variables follow all words.
+        // Comparisons with variables and of two words follow all words.
         let Some(word) = store.top_word(node) else {
-            open.extend([(low, data), (high, data)]);
+            match store.top_comparison(node).filter(|of| compares_known(of, known)) {
+                Some(of) if of.holds(&data, Endian::NATIVE, &[]) => open.push((high, data)),
+                Some(_) => open.push((low, data)),
+                None => open.extend([(low, data), (high, data)]),
+            }
             continue;
         };
         let bit = 1 << (31 - u32::from(var % 32));
@@ -70,6 +74,14 @@ pub fn find_with(
         open.push((preferred, data));
     }
     None
+}
+
+/// Whether two known words are compared.
+fn compares_known(comparison: &Comparison, known: &[Word]) -> bool {
+    match comparison.other {
+        Compared::Word(other) => known.contains(&comparison.word) && known.contains(&other),
+        Compared::Half(..) => false,
+    }
 }
 
 /// The call as a filter sees it; arguments that are not known are 0.
@@ -182,12 +194,13 @@ fn arguments_of(store: &Store, func: Func) -> u8 {
         if !seen.insert(node) {
             continue;
         }
-        let word = store.top_word(node);
-        let is_of = |index: &u8| {
-            let words = Field::arg(*index).map(|field| [Some(field.low_word()), field.high_word()]);
-            word.is_some() && words.is_some_and(|words| words.contains(&word))
-        };
-        mask |= (0..6).find(is_of).map_or(0, |index| 1 << index);
+        let compared = store.top_comparison(node).map(|comparison| match comparison.other {
+            Compared::Word(other) => [comparison.word, other],
+            Compared::Half(..) => [comparison.word; 2],
+        });
+        for word in store.top_word(node).into_iter().chain(compared.into_iter().flatten()) {
+            mask |= word.argument().map_or(0, |(index, _)| 1 << index);
+        }
         let (low, high) = store.children(node);
         if low != node {
             open.extend([low, high]);

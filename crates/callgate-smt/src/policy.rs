@@ -6,7 +6,7 @@
 
 use callgate_bpf::syscalls::list_syscalls;
 use callgate_core::policy::{
-    Cmp, Condition, Field, Policy, Section, Shape, Test, VariableRelation, VariableTest,
+    Cmp, Condition, Field, FieldTest, Policy, Section, Shape, Test, VariableRelation, VariableTest,
 };
 use callgate_core::template::Variable;
 use callgate_core::{Arch, SyscallSet};
@@ -99,6 +99,10 @@ fn condition(condition: &Condition, variables: &[Variable]) -> String {
                 text.push_str(&format!(" {}", variable_test(of, variables)));
                 continue;
             }
+            Shape::Fields(of) => {
+                text.push_str(&format!(" {}", field_test(of)));
+                continue;
+            }
             Shape::All(inner) => ("and", "true", inner),
             Shape::Any(inner) => ("or", "false", inner),
         };
@@ -123,9 +127,19 @@ fn test(test: &Test) -> String {
 /// `(field & mask) relation symbol` on 64 bits.
 fn variable_test(test: &VariableTest, variables: &[Variable]) -> String {
     let (field, value) = (masked(test.field, test.mask), symbol(test.symbol, variables));
+    related(&field, test.relation, &value)
+}
+
+/// `left relation right` on 64 bits.
+fn field_test(test: &FieldTest) -> String {
+    let [left, right] = [test.left, test.right].map(|field| masked(field, field.full_mask()));
+    related(&left, test.relation, &right)
+}
+
+fn related(field: &str, relation: VariableRelation, value: &str) -> String {
     let shared = format!("(= (bvand {field} {value}) {})", long(0));
-    match test.relation {
-        VariableRelation::Cmp(cmp) => compare(&field, cmp, &value),
+    match relation {
+        VariableRelation::Cmp(cmp) => compare(field, cmp, value),
         VariableRelation::NoBit => shared,
         VariableRelation::AnyBit => format!("(not {shared})"),
     }

@@ -107,11 +107,11 @@ pub fn check(
     let allow = store.verdict(Verdict::ALLOW)?;
     let mut findings = Vec::new();
     for (syscall, stats) in recording.syscalls() {
-        let syscalls = store.restrict(filter, Word::ARCH, syscall.arch.token())?;
-        let mut verdict = store.restrict(syscalls, Word::NR, syscall.nr)?;
+        let syscalls = store.follow(filter, Word::ARCH, syscall.arch.token());
+        let mut verdict = store.follow(syscalls, Word::NR, syscall.nr);
         // The high halves of 32-bit registers are always 0.
         for high in high_words().filter(|_| !syscall.arch.has_wide_registers()) {
-            verdict = store.restrict(verdict, high, 0)?;
+            verdict = query::restrict(store, verdict, high, 0)?;
         }
         if verdict != allow {
             let finding = SyscallQuery { store, allow, verdict, syscall, stats }.finding()?;
@@ -136,13 +136,13 @@ fn fails_as_on_old_kernels(finding: &Finding) -> bool {
 /// does with the syscalls of the architecture.
 fn permits_clone(store: &mut Store, syscalls: Func, arch: Arch) -> Result<bool, DiagramError> {
     let Some(nr) = arch.number("clone") else { return Ok(false) };
-    let clone = store.restrict(syscalls, Word::NR, nr)?;
+    let clone = store.follow(syscalls, Word::NR, nr);
     for (arg, flags) in clone_fallbacks(arch) {
         let mut with_flags = clone;
         let words = [(Word::arg_low(arg), flags as u32), (Word::arg_high(arg), 0)];
         for (word, value) in words {
             let Some(word) = word else { return Ok(false) };
-            with_flags = store.restrict(with_flags, word, value)?;
+            with_flags = query::restrict(store, with_flags, word, value)?;
         }
         if !store.verdicts(with_flags).into_iter().all(Verdict::permits) {
             return Ok(false);
@@ -174,7 +174,11 @@ impl SyscallQuery<'_> {
         verdicts.retain(|verdict| *verdict != Verdict::ALLOW);
         verdicts.sort_by_key(|verdict| (Reverse(verdict.precedence()), verdict.data()));
         let start = self.start();
-        let Some(example) = self.store.witness(within, self.allow, start)? else { return Ok(None) };
+        if within == self.allow {
+            return Ok(None);
+        }
+        let example = query::witness(self.store, within, self.allow, start)?;
+        let example = example.ok_or(DiagramError::UNDECIDED)?;
         let certainty = self.certainty(recorded)?;
         let unrecorded = match certainty {
             Certainty::Every => Vec::new(),

@@ -214,7 +214,7 @@ pub fn diff<'a, 'b>(
         return Ok(Vec::new());
     }
     let found = differences(&store, a, b, limit.max(1))?;
-    // Different nodes always have a witness, so its absence is a defect.
+    // Different nodes have a witness, or it is an error that none was found.
     match found.is_empty() {
         true => Err(DiagramError::defect("two different functions have no witness").into()),
         false => Ok(found),

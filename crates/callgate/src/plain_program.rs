@@ -9,7 +9,9 @@
 //! branch gets a trampoline: a `ja` directly after it.
 
 use callgate_core::diagram::DiagramError;
-use callgate_core::policy::{Cmp, Condition, Policy, Section, Shape, Test};
+use callgate_core::policy::{
+    Cmp, Condition, Field, FieldTest, Policy, Section, Shape, Test, VariableRelation,
+};
 use callgate_core::{Endian, Insn, MAX_INSNS, Op, Program, SyscallSet, Verdict, Word};
 
 /// Why a policy has no plain program.
@@ -183,7 +185,44 @@ impl Writer {
             Shape::Test(test) => self.test(test, yes, no),
             // A policy whose conditions compare with variables declares them, so it has no plain program.
             Shape::Variable(test) => self.test(&test.given(&[]), yes, no),
+            Shape::Fields(test) => self.fields(test, yes, no),
         }
+    }
+
+    fn fields(&mut self, test: &FieldTest, yes: Place, no: Place) -> Place {
+        let (op, yes, no) = match test.relation {
+            VariableRelation::Cmp(Cmp::Eq) => (Op::JeqX, yes, no),
+            VariableRelation::Cmp(Cmp::Ne) => (Op::JeqX, no, yes),
+            VariableRelation::Cmp(Cmp::Gt) => (Op::JgtX, yes, no),
+            VariableRelation::Cmp(Cmp::Ge) => (Op::JgeX, yes, no),
+            VariableRelation::Cmp(Cmp::Le) => (Op::JgtX, no, yes),
+            VariableRelation::Cmp(Cmp::Lt) => (Op::JgeX, no, yes),
+            VariableRelation::AnyBit => (Op::JsetX, yes, no),
+            VariableRelation::NoBit => (Op::JsetX, no, yes),
+        };
+        let fields = [test.left, test.right];
+        let lower = self.branch(op, 0, yes, no);
+        let lower = self.both(lower, fields.map(|field| Some(field.low_word())));
+        let high = fields.map(Field::high_word);
+        if high == [None, None] {
+            return lower;
+        }
+        let upper = match op {
+            Op::JsetX => self.branch(Op::JsetX, 0, yes, lower),
+            Op::JeqX => self.branch(Op::JeqX, 0, lower, no),
+            _ => {
+                let upper = self.branch(Op::JeqX, 0, lower, no);
+                self.branch(Op::JgtX, 0, yes, upper)
+            }
+        };
+        self.both(upper, high)
+    }
+
+    /// The left word in A and the right one in X; a missing high half is zero.
+    fn both(&mut self, next: Place, [left, right]: [Option<Word>; 2]) -> Place {
+        self.half(next, left, u32::MAX);
+        self.push(Op::Tax, 0);
+        self.half(self.here(), right, u32::MAX)
     }
 
     fn test(&mut self, test: &Test, yes: Place, no: Place) -> Place {

@@ -1,6 +1,7 @@
 //! The library from policies to programs: one program, a module per subject.
 
 mod android;
+mod arguments;
 mod budget;
 mod by_cases;
 mod change;

@@ -11,7 +11,7 @@ fn has_sum(condition: &Condition) -> bool {
     match condition.shape() {
         Shape::All(parts) | Shape::Any(parts) => parts.iter().any(has_sum),
         Shape::Variable(test) => test.symbol.addend() != 0 || test.symbol.is_complement(),
-        Shape::Test(_) => false,
+        Shape::Test(_) | Shape::Fields(_) => false,
     }
 }
 

@@ -26,7 +26,7 @@ use callgate::{Arch, Verdict};
 use callgate_benches::{ONE, profiles, texts};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::random::Rng;
-use callgate_codegen::{Count, Model, Weights};
+use callgate_codegen::{Count, Model, Weights, query};
 use callgate_core::diagram::{Func, Store};
 use callgate_core::policy::{Condition, Policy, Rule, Section};
 use callgate_core::{SyscallSet, Word};
@@ -68,7 +68,7 @@ fn measure(policy: &Policy, weights: &Weights) -> Measured {
     let syscalls = weights.resolve(&store, meaning, &arches);
     let total: f64 = syscalls.iter().map(|syscall| syscall.weight).sum();
     let token = arches[0].token();
-    let mut restrict = |func, word, value| match store.restrict(func, word, value) {
+    let mut restrict = |func, word, value| match query::restrict(&mut store, func, word, value) {
         Ok(func) => func,
         Err(error) => panic!("{error}"),
     };

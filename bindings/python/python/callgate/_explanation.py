@@ -26,6 +26,12 @@ class Condition:
     """Selects bits, which must equal `equals` or differ from `differs_from`."""
     equals: Optional[int] = None
     differs_from: Optional[int] = None
+    relation: Optional[str] = None
+    """That to another argument: ==, !=, <, <=, >, >=, shares a bit, shares no bit."""
+    other_arg: Optional[int] = None
+    """The index of the other argument; None for the instruction pointer."""
+    other_part: Optional[str] = None
+    """The part of it that is compared."""
     count: Optional[str] = None
     """The number of values, if they are neither."""
 

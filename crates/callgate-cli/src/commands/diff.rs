@@ -2,6 +2,7 @@
 
 use callgate::sets::Arguments;
 use callgate_codegen::query;
+use callgate_core::diagram::DiagramError;
 
 use crate::comparison::{ComparisonArgs, Remarks};
 use crate::differences::Titles;
@@ -92,8 +93,13 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
     // Before the MTBDDs, which may exceed their budget: the solver does not need them.
     args.smt2.write(a.endian(), &side(&a.name, &a.filters), &side(&b.name, &b.filters))?;
     let mut functions = args.comparison.functions(&a, &b, Arguments::Filter)?;
-    let all = query::differences(&functions.store, functions.a, functions.b, usize::MAX)
-        .map_err(|error| Failure::new(error.to_string()))?;
+    let all = query::differences(&functions.store, functions.a, functions.b, usize::MAX).map_err(
+        |error| match error {
+            DiagramError::UNDECIDED => Failure::new(error.to_string())
+                .help("--smt2 FILE writes the question for an SMT solver"),
+            _ => Failure::new(error.to_string()),
+        },
+    )?;
     let is_same = functions.a == functions.b;
     if args.verify {
         let [whole_a, whole_b] = functions.whole();

@@ -130,7 +130,9 @@ type Which = fn(&mut Copies) -> &mut Vec<Edge>;
 /// The edges from a node to the next branch.
 fn copied(graph: &Graph, first: Edge) -> impl Iterator<Item = Edge> {
     let next = |(_, at): &Edge| match graph.get(*at) {
-        Code::Load { next, .. } | Code::And { next, .. } => Some((*at, next)),
+        Code::Load { next, .. } | Code::And { next, .. } | Code::Tax { next, .. } => {
+            Some((*at, next))
+        }
         _ => None,
     };
     std::iter::successors(Some(first), next).take(MAX_COPIED)

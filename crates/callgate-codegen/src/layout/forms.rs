@@ -8,7 +8,7 @@ use crate::code::{Code, CodeId, Graph};
 use crate::native::{Kernel, Next, TAKEN};
 use callgate_core::Op;
 
-/// The constant of an instruction with a patch: its class is unknown.
+/// The constant of an instruction with a patch, whose class is unknown; also for a comparison with X, which has none.
 pub(super) const VARIABLE: u32 = u32::MAX;
 
 /// How often each side of a branch that is never reached is followed in a comparison of forms.
@@ -42,9 +42,11 @@ impl Forms {
     pub(super) fn new(graph: &Graph, counts: &Counts, kernel: &Kernel) -> Forms {
         let of = |id: CodeId| match graph.get(id) {
             Code::Branch { op, k, .. } => Some(Branch::new(op, k, counts.edges(id), kernel)),
-            Code::Compare { op, .. } => Some(Branch::new(op, VARIABLE, counts.edges(id), kernel)),
+            Code::Compare { op, .. } | Code::CompareWords { op, .. } => {
+                Some(Branch::new(op, VARIABLE, counts.edges(id), kernel))
+            }
             Code::Bitset { .. } => Some(Branch::new(Op::JsetK, 1, counts.edges(id), kernel)),
-            Code::Return(_) | Code::Load { .. } | Code::And { .. } => None,
+            Code::Return(_) | Code::Load { .. } | Code::And { .. } | Code::Tax { .. } => None,
         };
         Forms((0..graph.len() as u32).map(CodeId).map(of).collect())
     }

@@ -179,7 +179,7 @@ impl Counts {
                 Code::Load { word, .. } if word > number.word => {}
                 Code::And { held, .. } | Code::Branch { held, .. } | Code::Bitset { held, .. }
                     if held.word > number.word => {}
-                Code::Compare { .. } => {}
+                Code::Compare { .. } | Code::CompareWords { .. } | Code::Tax { .. } => {}
                 _ => continue,
             }
             let reached = self.reached(id);

@@ -167,6 +167,14 @@ impl<'g> Writer<'g> {
                 self.patches.push(Patch { insn: self.written.len(), symbol, half });
                 jump
             }
+            Code::Tax { next, .. } => {
+                self.fall_into(id, next);
+                Insn::new(Op::Tax, 0)
+            }
+            Code::CompareWords { then, otherwise, .. } => {
+                let jump = self.branch(id, then, otherwise);
+                Insn { op: with_x(jump.op), k: 0, ..jump }
+            }
             Code::Bitset { base, bits, then, otherwise, .. } => {
                 let jump = self.branch(id, then, otherwise);
                 let look_up = [jump, Insn::new(Op::RshX, 0), Insn::new(Op::LdImm, bits)];
@@ -323,6 +331,17 @@ impl<'g> Writer<'g> {
         };
         self.written.push(insn);
         self.nearest[to.0 as usize] = self.written.len();
+    }
+}
+
+/// The jump on X for a jump on a constant.
+fn with_x(op: Op) -> Op {
+    match op {
+        Op::JeqK => Op::JeqX,
+        Op::JgtK => Op::JgtX,
+        Op::JgeK => Op::JgeX,
+        Op::JsetK => Op::JsetX,
+        other => other,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Branches: the values of the first argument that a function tests, grouped by exit.
 
-use super::condition::{ArgPart, ValueCondition, ValueSet};
+use super::arguments::compared;
+use super::condition::{ArgPart, Branch, ValueCondition, ValueSet};
 use super::partition::{Interval, partition};
 use super::word_funcs::{Bounds, WordFunc, WordFuncs};
 use callgate_core::Word;
@@ -11,17 +12,6 @@ pub const MAX_EXITS: usize = 64;
 
 /// The maximum number of intervals of a word that are distinguished.
 pub const MAX_INTERVALS: usize = 256;
-
-/// The values of an argument that lead to an exit.
-#[derive(Clone, Debug)]
-pub struct Branch {
-    /// The condition that its values meet.
-    pub condition: ValueCondition,
-    /// The number of values.
-    pub size: u128,
-    /// The exit.
-    pub then: Func,
-}
 
 /// The most values of an argument that are exceptions.
 const MAX_EXCEPTIONS: usize = 16;
@@ -94,9 +84,9 @@ fn differing(store: &Store, a: Func, b: Func, word: Word) -> Option<Vec<(u32, Fu
 /// An interval of values of an argument, and their exit.
 type Values = (u64, u64, Func);
 
-/// The branches of the first argument that the function tests.
+/// The branches of the first argument that the function tests, or of the comparison of two arguments.
 pub fn branches(store: &Store, func: Func) -> Option<Vec<Branch>> {
-    let word = store.top_word(func)?;
+    let Some(word) = store.top_word(func) else { return compared(store, func) };
     let intervals = partition(store, func, word, MAX_INTERVALS);
     let (arg, is_high) = match word.argument() {
         Some((arg, is_high)) => (Some(arg), is_high),

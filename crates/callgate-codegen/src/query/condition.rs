@@ -1,5 +1,7 @@
 //! Conditions on arguments. Their text is in [`words`](super::words).
 
+use callgate_core::diagram::Func;
+use callgate_core::policy::VariableRelation;
 use callgate_core::{Arch, Verdict};
 
 /// Arguments for which a verdict holds.
@@ -9,6 +11,17 @@ pub struct Clause {
     pub conditions: Vec<ValueCondition>,
     /// The verdict.
     pub verdict: Verdict,
+}
+
+/// The values of an argument, or the relation to another one, that lead to an exit.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    /// The condition that its values meet.
+    pub condition: ValueCondition,
+    /// The number of values.
+    pub size: u128,
+    /// The exit.
+    pub then: Func,
 }
 
 /// A condition on one argument, or on the instruction pointer.
@@ -52,6 +65,15 @@ pub enum ValueSet {
         mask: u64,
         /// Their excluded value.
         wanted: u64,
+    },
+    /// Values that are in this relation to another argument.
+    Compared {
+        /// The relation; the other argument is the right operand.
+        relation: VariableRelation,
+        /// The other argument's index; `None` for the instruction pointer.
+        arg: Option<u8>,
+        /// The part of it that is compared.
+        part: ArgPart,
     },
     /// More values than can be listed; their number.
     Many(u128),

@@ -4,8 +4,8 @@ use crate::Result;
 use callgate_bpf::SyscallTable;
 use rustc_hash::FxHashMap as HashMap;
 
-use super::partition;
-use callgate_core::diagram::{Func, Store};
+use super::{partition, witness};
+use callgate_core::diagram::{DiagramError, Func, Store};
 use callgate_core::{Arch, SeccompData, SyscallSet, Verdict, Word};
 
 /// A set of syscalls for which two functions differ in the same way, with a witness.
@@ -27,15 +27,17 @@ type Group = ((Func, Func), Vec<(u32, u32)>);
 /// The maximum number of intervals of a word for which differences are grouped.
 const MAX_INTERVALS: usize = 1 << 14;
 
-/// The differences between two functions: at most `limit` groups of syscalls, none if the functions are equal.
+/// The differences between two functions: at most `limit` groups of syscalls, none if the functions are equal. A group is left out
+/// if no [witness] was found for it, unless it is the only one.
 ///
 /// Syscalls are grouped by arch token and by the cofactors of the two functions; the witness of a group has a number
 /// with a name, if there is one.
 ///
 /// # Errors
-/// If the diagram exceeds its budget.
+/// [`DiagramError::UNDECIDED`] if the functions are different nodes, but no witness was found; if a function belongs to another store.
 pub fn differences(store: &Store, a: Func, b: Func, limit: usize) -> Result<Vec<Difference>> {
     let mut found = Vec::new();
+    let mut is_undecided = false;
     for (first, last, a, b) in pairs(store, a, b, Word::ARCH)? {
         let arch = Arch::ALL.iter().copied().find(|arch| (first..=last).contains(&arch.token()));
         let token = arch.map_or(first, Arch::token);
@@ -62,13 +64,15 @@ pub fn differences(store: &Store, a: Func, b: Func, limit: usize) -> Result<Vec<
                 .find(|nr| syscalls.contains(*nr));
             let any = syscalls.ranges().first().map_or(0, |(first, _)| *first);
             let start = SeccompData { nr: named.unwrap_or(any), ..start };
-            if let Some(data) = store.witness(a, b, start)? {
-                let (left, right) = (store.evaluate(a, &data)?, store.evaluate(b, &data)?);
-                found.push(Difference { data, left, right, syscalls });
-            }
+            let Some(data) = witness(store, a, b, start)? else {
+                is_undecided = true;
+                continue;
+            };
+            let (left, right) = (store.evaluate(a, &data)?, store.evaluate(b, &data)?);
+            found.push(Difference { data, left, right, syscalls });
         }
     }
-    Ok(found)
+    if is_undecided && found.is_empty() { Err(DiagramError::UNDECIDED) } else { Ok(found) }
 }
 
 /// An interval (first and last value), and the exits of two functions.
@@ -79,7 +83,7 @@ type Pair = (u32, u32, Func, Func);
 fn pairs(store: &Store, a: Func, b: Func, word: Word) -> Result<Vec<Pair>> {
     let intervals = |func| partition(store, func, word, MAX_INTERVALS);
     let (Some(of_a), Some(of_b)) = (intervals(a), intervals(b)) else {
-        let witness = store.witness(a, b, SeccompData::default())?;
+        let witness = witness(store, a, b, SeccompData::default())?;
         let value = witness.map(|data| data.word(word));
         let pair = value.map(|v| (v, v, store.follow(a, word, v), store.follow(b, word, v)));
         return Ok(pair.filter(|(.., a, b)| a != b).into_iter().collect());

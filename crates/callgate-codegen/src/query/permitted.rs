@@ -1,6 +1,6 @@
 //! Syscalls that a function permits.
 
-use super::partition;
+use super::{has_comparisons, partition, syscall_with};
 use rustc_hash::FxHashSet;
 
 use callgate_core::diagram::{Func, Store};
@@ -9,8 +9,12 @@ use callgate_core::{SeccompData, Verdict, Word};
 /// The maximum number of intervals of one word that are distinguished.
 const MAX_INTERVALS: usize = 4096;
 
-/// A syscall that the function permits (ALLOW or LOG), near `start`; `None` if there is none.
+/// A syscall that the function permits (ALLOW or LOG), near `start`; `None` if there is none, and if none was found that fulfills
+/// comparisons of two arguments.
 pub fn permitted(store: &Store, func: Func, start: SeccompData) -> Option<SeccompData> {
+    if has_comparisons(store, func) {
+        return syscall_with(store, [func], start, |[verdict]| verdict.permits());
+    }
     let mut search = Search { store, data: start, dead: FxHashSet::default() };
     search.from(func).then_some(search.data)
 }

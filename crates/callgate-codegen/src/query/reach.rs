@@ -8,6 +8,7 @@
 //! of the merging paths is followed: syscalls are still found, but code without one is [`Reachable::Unknown`],
 //! never reported as dead.
 
+use super::found::syscall_to;
 use crate::Result;
 use callgate_core::diagram::from_program::{Execution, Next, State, Step};
 use callgate_core::diagram::symbolic::Value;
@@ -166,7 +167,8 @@ impl Pass<'_> {
     }
 }
 
-/// A syscall for which the predicate holds, near `start`; `None` if there is none.
+/// A syscall for which the predicate holds, near `start`; `None` if there is none, and if none was found that fulfills comparisons
+/// of two arguments.
 pub fn example(store: &Store, pred: Pred, start: SeccompData) -> Option<SeccompData> {
     let mut data = start;
     let mut node = pred;
@@ -179,7 +181,11 @@ pub fn example(store: &Store, pred: Pred, start: SeccompData) -> Option<SeccompD
         data.set_word(word, if goes_high { value | bit } else { value & !bit });
         node = if goes_high { high } else { low };
     }
-    (node == Pred::ALWAYS).then_some(data)
+    match node {
+        Pred::ALWAYS => Some(data),
+        Pred::NEVER => None,
+        _ => syscall_to(store, [pred], start, |[end]| end == Pred::ALWAYS),
+    }
 }
 
 /// Keeps the first predicate that is not `NEVER`.

@@ -233,3 +233,30 @@ fn differences_cover_exactly_the_syscalls_that_differ() {
         }
     }
 }
+
+/// A restricted function does not test the word; restriction to a word outside the support changes nothing.
+#[test]
+fn restrictions_of_three_bit_functions() {
+    let bits = three();
+    let mut store = unlimited();
+    for n in (0..6561).step_by(7) {
+        let verdicts = digits(n, 8);
+        let func = function(&mut store, &bits, &verdicts).unwrap();
+        let mut is_restricted = |word, known, left: [usize; 8]| {
+            let left: Vec<Verdict> = left.iter().map(|index| verdicts[*index]).collect();
+            let wanted = function(&mut store, &bits, &left).unwrap();
+            assert_eq!(restrict(&mut store, func, word, known).unwrap(), wanted, "{n}");
+        };
+        for value in 0..4usize {
+            let known = syscall(&bits, value, 0x1234_5670).word(bits[0].0);
+            is_restricted(bits[0].0, known, std::array::from_fn(|i| i & 4 | value));
+        }
+        for value in 0..2usize {
+            let known = syscall(&bits, value << 2, !0).word(bits[2].0);
+            is_restricted(bits[2].0, known, std::array::from_fn(|i| i & 3 | value << 2));
+        }
+        for other in [0, 4, 6, 7, 9, 15] {
+            is_restricted(word(other), 0x8000_0001, std::array::from_fn(|i| i));
+        }
+    }
+}

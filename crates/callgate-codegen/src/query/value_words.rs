@@ -17,8 +17,10 @@
 use std::collections::BTreeSet;
 
 use callgate_bpf::constants::Family;
+use callgate_bpf::syscalls::facts;
 use callgate_core::Arch;
 
+use super::arguments::as_text;
 use super::condition::{ArgPart, ValueSet};
 
 /// The largest number of names that is easier to read than ranges.
@@ -47,6 +49,24 @@ impl From<String> for Phrase {
     }
 }
 
+/// The name of an argument in a syscall, if it is known; without an index, of the instruction pointer.
+pub(super) fn name_of(arg: Option<u8>, syscall: Option<&str>) -> String {
+    let Some(arg) = arg else { return "instruction_pointer".to_owned() };
+    let named = syscall.and_then(facts).and_then(|facts| facts.args.get(usize::from(arg)));
+    named.map_or_else(|| format!("args[{arg}]"), |named| named.name.to_string())
+}
+
+impl ArgPart {
+    /// The name of this part of an argument.
+    pub(super) fn of(self, name: &str) -> String {
+        match self {
+            ArgPart::Whole => name.to_owned(),
+            ArgPart::Low => format!("{name}.low"),
+            ArgPart::High => format!("{name}.high"),
+        }
+    }
+}
+
 /// What the text of a set of values depends on.
 pub(super) struct Words {
     /// The name of the argument.
@@ -61,12 +81,7 @@ pub(super) struct Words {
 impl Words {
     /// The name of the tested part.
     fn name(&self) -> String {
-        let name = &self.name;
-        match self.part {
-            ArgPart::Whole => name.clone(),
-            ArgPart::Low => format!("{name}.low"),
-            ArgPart::High => format!("{name}.high"),
-        }
+        self.part.of(&self.name)
     }
 
     /// The text of a set.
@@ -95,6 +110,9 @@ impl Words {
                 Some(text) => text.into(),
                 None => self.masked(&name, mask, "!=", wanted).into(),
             },
+            ValueSet::Compared { relation, arg, part } => {
+                as_text(&name, relation, &part.of(&name_of(arg, None))).into()
+            }
             ValueSet::Many(count) => format!("{name} is one of {count} values").into(),
         }
     }

@@ -5,11 +5,11 @@
 use std::fmt;
 
 use callgate_bpf::constants::Family;
-use callgate_bpf::syscalls::facts;
 use callgate_core::Arch;
 
+use super::arguments::as_text;
 use super::condition::{ArgPart, Clause, ValueCondition, ValueSet};
-use super::value_words::{MAX_NAMES, Phrase, Words, complement, largest, listed};
+use super::value_words::{MAX_NAMES, Phrase, Words, complement, largest, listed, name_of};
 
 impl ValueCondition {
     /// The text of the condition, with the name of the argument in this syscall if it is known. Values are numbers.
@@ -26,16 +26,11 @@ impl ValueCondition {
     fn phrase(&self, syscall: Option<&str>, arch: Option<Arch>) -> Phrase {
         let index = self.arg.filter(|_| self.part != ArgPart::High);
         let family = arch.and_then(|arch| Some((Family::of(arch, syscall?, index?)?, arch)));
-        let named = syscall
-            .and_then(facts)
-            .zip(self.arg)
-            .and_then(|(facts, arg)| facts.args.get(usize::from(arg)))
-            .map(|arg| arg.name.to_string());
-        let name = match (named, self.arg) {
-            (Some(name), _) => name,
-            (None, Some(arg)) => format!("args[{arg}]"),
-            (None, None) => "instruction_pointer".to_string(),
-        };
+        let name = name_of(self.arg, syscall);
+        if let ValueSet::Compared { relation, arg, part } = self.values {
+            let (left, right) = (self.part.of(&name), part.of(&name_of(arg, syscall)));
+            return as_text(&left, relation, &right).into();
+        }
         Words { name, part: self.part, max: largest(self.part, arch), family }.of(&self.values)
     }
 }
@@ -89,6 +84,9 @@ impl Clause {
             }
             ValueSet::Masked { mask, wanted } => ValueSet::NotMasked { mask, wanted },
             ValueSet::NotMasked { mask, wanted } => ValueSet::Masked { mask, wanted },
+            ValueSet::Compared { relation, arg, part } => {
+                ValueSet::Compared { relation: relation.negated(), arg, part }
+            }
             ValueSet::Many(_) => return None,
         };
         Some(ValueCondition { arg: *arg, part: *part, values }.describe_on(arch, syscall))

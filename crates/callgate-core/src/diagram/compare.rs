@@ -1,9 +1,9 @@
-//! Comparisons with constants, evaluation, and restriction to the value of a word.
+//! Comparisons with constants, and evaluation.
 
 use super::node::Node;
 use super::{DiagramError, Func, NodeSet, Pred, Store, VARS, Var};
 use crate::policy::{Cmp, Field, Test};
-use crate::{Endian, FilterInput, Verdict, Word};
+use crate::{Endian, FilterInput, Relation, Verdict, Word};
 
 /// The variable of a bit; bit 0 is the least significant.
 pub fn var_of(word: Word, bit: u32) -> Var {
@@ -111,6 +111,23 @@ impl Store {
         self.compare(&vars, cmp, u64::from(value), [Pred::ALWAYS, Pred::NEVER])
     }
 
+    /// The predicate `(word & mask) relation value`.
+    pub(super) fn relation_of_word(
+        &mut self,
+        word: Word,
+        mask: u32,
+        relation: Relation,
+        value: u32,
+    ) -> Result<Pred, DiagramError> {
+        let cmp = match relation {
+            Relation::Equal => Cmp::Eq,
+            Relation::Greater => Cmp::Gt,
+            Relation::AtLeast => Cmp::Ge,
+            Relation::Shares => return self.any_bit(word, mask & value),
+        };
+        self.compare_word(word, mask, cmp, value)
+    }
+
     /// The predicate `word & mask != 0`.
     ///
     /// # Errors
@@ -206,20 +223,12 @@ impl Store {
         self.select(condition, then, otherwise)
     }
 
-    /// The verdict of a function for a syscall, or another input of the layout of the store.
+    /// The verdict of a function for a syscall, or another input of the layout of the store, when all variables are 0.
     ///
     /// # Errors
     /// [`DiagramError`] if the function belongs to another store, or ends in a placeholder; if the input has another layout.
     pub fn evaluate<D: FilterInput>(&self, func: Func, data: &D) -> Result<Verdict, DiagramError> {
-        self.check_owner(func)?;
-        let endian = self.endian_of::<D>()?;
-        let mut node = func;
-        while let Some(word) = self.top_word(node) {
-            let bit = 31 - u32::from(self.var(node) % 32);
-            let (low, high) = self.children(node);
-            node = if data.get(word, endian) >> bit & 1 == 1 { high } else { low };
-        }
-        self.as_verdict(node).ok_or(NO_VERDICT)
+        self.evaluate_given(func, data, &[])
     }
 
     /// The byte order in which inputs have the words of the store: for layouts whose words do not depend on it, any.
@@ -265,73 +274,5 @@ impl Store {
             }
         }
         verdicts
-    }
-
-    /// Whether a function returns one of the wanted verdicts for some input whose word has these bits under a mask.
-    pub fn can_return(
-        &self,
-        func: Func,
-        (word, mask, bits): (Word, u32, u32),
-        is_wanted: impl Fn(Verdict) -> bool,
-    ) -> bool {
-        let mut seen = rustc_hash::FxHashSet::default();
-        let mut stack = vec![func];
-        while let Some(node) = stack.pop() {
-            if !seen.insert(node) {
-                continue;
-            }
-            if let Some(verdict) = self.as_verdict(node) {
-                if is_wanted(verdict) {
-                    return true;
-                }
-                continue;
-            }
-            let (var, low, high) = self.branch(node);
-            let bit = var.checked_sub(word.index() as Var * 32).filter(|bit| *bit < 32);
-            match bit.filter(|bit| mask << bit >> 31 == 1) {
-                Some(bit) if bits << bit >> 31 == 1 => stack.push(high),
-                Some(_) => stack.push(low),
-                None => stack.extend([low, high]),
-            }
-        }
-        false
-    }
-
-    /// The restriction (cofactor) of a function to this value of a word.
-    ///
-    /// # Errors
-    /// If the diagram exceeds its budget.
-    pub fn restrict(&mut self, func: Func, word: Word, value: u32) -> Result<Func, DiagramError> {
-        self.check_owner(func)?;
-        let mut memo = rustc_hash::FxHashMap::default();
-        self.restrict_memo(func, word, value, &mut memo)
-    }
-
-    fn restrict_memo(
-        &mut self,
-        func: Func,
-        word: Word,
-        value: u32,
-        memo: &mut rustc_hash::FxHashMap<Func, Func>,
-    ) -> Result<Func, DiagramError> {
-        let var = self.var(func);
-        if var > var_of(word, 0) {
-            return Ok(func);
-        }
-        if let Some(done) = memo.get(&func) {
-            return Ok(*done);
-        }
-        let (low, high) = self.children(func);
-        let result = if var >= var_of(word, 31) {
-            let bit = 31 - u32::from(var % 32);
-            let next = if value >> bit & 1 == 1 { high } else { low };
-            self.restrict_memo(next, word, value, memo)?
-        } else {
-            let low = self.restrict_memo(low, word, value, memo)?;
-            let high = self.restrict_memo(high, word, value, memo)?;
-            self.make_ordered(var, low, high)?
-        };
-        memo.insert(func, result);
-        Ok(result)
     }
 }

@@ -88,6 +88,7 @@ enum DiagramErrorKind {
     Comparisons { limit: usize },
     Variables,
     Computed,
+    Undecided,
     Unmodelled { insn: usize, load: UnmodelledLoad },
     Foreign,
     Layout,
@@ -122,6 +123,9 @@ impl DiagramError {
     /// A program computes with the value of a variable, or compares it with a computed value.
     pub(super) const COMPUTED: DiagramError = DiagramError(DiagramErrorKind::Computed);
 
+    /// Two functions are different nodes, but no input was found for which they differ.
+    pub const UNDECIDED: DiagramError = DiagramError(DiagramErrorKind::Undecided);
+
     /// A node of another store was used.
     pub(super) const FOREIGN: DiagramError = DiagramError(DiagramErrorKind::Foreign);
 
@@ -155,7 +159,7 @@ impl DiagramError {
         matches!(self.0, DiagramErrorKind::Nodes { .. } | DiagramErrorKind::Steps { .. })
     }
 
-    /// Whether the filter has too many different comparisons with variables.
+    /// Whether the filter has too many different comparisons with variables and of arguments.
     pub const fn has_too_many_comparisons(&self) -> bool {
         matches!(self.0, DiagramErrorKind::Comparisons { .. })
     }
@@ -183,13 +187,13 @@ impl std::fmt::Display for DiagramError {
             DiagramErrorKind::Nodes { limit } => write!(
                 f,
                 "the filter is too complex: its decision diagram has more than {limit} nodes (the \
-                 limit); comparisons between arguments make it grow, and so do many \
+                 limit); products of arguments make it grow, and so do many \
                  unrelated conditions on several arguments of one syscall"
             ),
             DiagramErrorKind::Steps { limit, nodes } => write!(
                 f,
                 "the filter is too complex: its decision diagram, {nodes} nodes so far, takes \
-                 more than {limit} steps (the limit); comparisons between arguments make it \
+                 more than {limit} steps (the limit); products of arguments make it \
                  grow, and so do many unrelated conditions on several arguments of one syscall"
             ),
             DiagramErrorKind::States { limit } => write!(
@@ -204,8 +208,8 @@ impl std::fmt::Display for DiagramError {
             ),
             DiagramErrorKind::Comparisons { limit } => write!(
                 f,
-                "the filter has more than {limit} different comparisons with variables (the limit); the halves of \
-                 a value of 64 bits count separately"
+                "the filter has more than {limit} different comparisons with variables or between arguments (the limit); \
+                 the halves of a value of 64 bits count separately"
             ),
             DiagramErrorKind::Variables => {
                 write!(f, "the filter has variables, whose values are needed here")
@@ -216,6 +220,10 @@ impl std::fmt::Display for DiagramError {
                     "a program computes with a variable; it may only compare arguments with it"
                 )
             }
+            DiagramErrorKind::Undecided => f.write_str(
+                "it is not decided whether the filters differ: they compare arguments with each other in different ways, \
+                 and no syscall was found that shows a difference",
+            ),
             DiagramErrorKind::Unmodelled { insn, load } => {
                 write!(f, "instruction {insn} is a load that the proof does not model: {load}")
             }

@@ -72,6 +72,7 @@ impl Store {
         match condition.shape() {
             Shape::Test(test) => self.test(test),
             Shape::Variable(test) => self.variable_test(test),
+            Shape::Fields(test) => self.field_test(test),
             Shape::All(parts) => {
                 if let Some(all) = self.all_before(parts, [Pred::ALWAYS, Pred::NEVER])? {
                     return Ok(all);
@@ -205,7 +206,7 @@ impl Store {
                 let direct = match rule.when.shape() {
                     Shape::Test(test) => self.test_before(test, [verdict, func])?,
                     Shape::All(parts) => self.all_before(parts, [verdict, func])?,
-                    Shape::Variable(_) | Shape::Any(_) => None,
+                    Shape::Variable(_) | Shape::Fields(_) | Shape::Any(_) => None,
                 };
                 if let Some(direct) = direct {
                     func = direct;

@@ -6,8 +6,8 @@
 //! merge.
 //!
 //! All instructions that a filter may contain are covered. What grows exponentially (products of
-//! two arguments, comparisons between two arguments, paths that never merge) exhausts the budget and is a
-//! [`DiagramError`].
+//! two arguments, comparisons of many bits of two arguments, paths that never merge) exhausts the budget and is a
+//! [`DiagramError`]. A comparison of two whole words of a syscall is a [variable](Store::field_test) of the diagram.
 //!
 //! Semantics: `net/core/filter.c`, `bpf_convert_filter` (division by a zero X and a load outside of a packet return 0, A and X are
 //! initially 0), `kernel/bpf/core.c`, `___bpf_prog_run` (shifts by X take its low five bits),

@@ -6,8 +6,8 @@
 //! [`Store`], two filters are equal exactly when they are the same node: equality is one
 //! comparison. If two filters differ, a path to a difference is a concrete syscall.
 //!
-//! Comparisons with variables, whose values are set when a filter is installed, are further variables of the diagram:
-//! see [`Store::variable_test`].
+//! Comparisons with variables, whose values are set when a filter is installed, and of two arguments are further variables of the
+//! diagram: see [`Store::variable_test`] and [`Store::field_test`].
 //!
 //! [`Store::policy`] and [`Store::program`] build functions; [`Store::evaluate`] and [`Store::witness`]
 //! query them. Queries that the proof does not need are in the crate `callgate-codegen`.
@@ -60,7 +60,7 @@ mod variables;
 mod witness;
 
 pub use compare::{Split, var_of};
-pub use comparison::{Comparison, MAX_COMPARISONS};
+pub use comparison::{Compared, Comparison, MAX_COMPARISONS};
 pub use error::{Budget, DiagramError, UnmodelledLoad};
 pub use node::{Func, Node, Pred};
 pub use node_set::NodeSet;

@@ -7,9 +7,9 @@ use rustc_hash::FxHashSet;
 
 use super::choice::STEPS_PER_ENTRY;
 use super::compare::NO_VERDICT;
-use super::{DiagramError, Func, Store};
+use super::{DiagramError, Func, Store, VARS};
 use crate::io_uring::Decision;
-use crate::{Layout, SeccompData, Verdict, Word};
+use crate::{Layout, SeccompData, Verdict};
 
 const NO_GROUP: DiagramError = DiagramError::defect("a stack has at least one group");
 
@@ -104,7 +104,8 @@ impl Store {
 
     /// Every combination of verdicts that these functions have for one syscall, each once, with a syscall
     /// as an example. The combinations cover all syscalls: a property of each combination holds for every
-    /// syscall.
+    /// syscall. Where functions test [comparisons](Store::comparison), some combinations may be impossible, and the example
+    /// may have another one.
     ///
     /// # Errors
     /// If the diagram exceeds its budget; if these are not functions of syscalls.
@@ -121,17 +122,19 @@ impl Store {
                 continue;
             }
             self.charge_steps(STEPS_PER_ENTRY)?;
-            let var = funcs.iter().map(|func| self.var(*func)).min().unwrap_or(super::VARS);
-            let Some(word) = Word::from_index(usize::from(var / 32)) else {
+            let var = funcs.iter().map(|func| self.var(*func)).min().unwrap_or(VARS);
+            if var == VARS {
                 let mut verdicts = [Verdict::KILL_PROCESS; N];
                 for (verdict, func) in verdicts.iter_mut().zip(funcs) {
                     *verdict = self.as_verdict(func).ok_or(NO_VERDICT)?;
                 }
                 found.push((verdicts, data));
                 continue;
-            };
+            }
             let mut with = data;
-            with.set_word(word, data.word(word) | 1 << (31 - u32::from(var % 32)));
+            if let Some(word) = self.word_of(var) {
+                with.set_word(word, data.word(word) | 1 << (31 - u32::from(var % 32)));
+            }
             stack.push((funcs.map(|func| self.cofactors(func, var).1), with));
             stack.push((funcs.map(|func| self.cofactors(func, var).0), data));
         }
@@ -142,6 +145,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Word;
     use crate::diagram::{Budget, Split};
 
     #[test]

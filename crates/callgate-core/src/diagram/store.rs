@@ -48,7 +48,7 @@ pub struct Store {
     misused: Cell<bool>,
     /// The variables that filters may have.
     variables: Vec<Variable>,
-    /// The comparisons with variables; the index is that of the variable of the diagram from [`BITS`](super::BITS) on.
+    /// The comparisons with variables and of two words; the index is that of the variable of the diagram from [`BITS`](super::BITS) on.
     pub(super) comparisons: Vec<Comparison>,
 }
 
@@ -220,7 +220,7 @@ impl Store {
         self.word_of(self.var(func))
     }
 
-    /// The word with the bit of this variable; `None` for a comparison with a variable of a policy, and for terminals.
+    /// The word with the bit of this variable; `None` for a comparison with a variable of a policy or of two words, and for terminals.
     #[inline]
     pub(super) fn word_of(&self, var: Var) -> Option<Word> {
         self.layout.word_at(usize::from(var / 32))
@@ -537,7 +537,6 @@ mod tests {
             third.make(1, a, a),
             third.highest_precedence(a, a),
             third.split(crate::Word::NR, split, a, a),
-            third.restrict(a, crate::Word::NR, 1),
         ] {
             assert_eq!(misuse, Err(DiagramError::FOREIGN));
         }

@@ -9,9 +9,8 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::compare::var_of;
 use super::shifted::{LOW_BITS, Shifted};
-use super::{Comparison, DiagramError, Func, Pred, Store};
+use super::{Compared, Comparison, DiagramError, Func, Pred, Store};
 use crate::io_uring::Decision;
-use crate::policy::Cmp;
 use crate::template::{Half, Symbol};
 use crate::{Alu, Endian, Layout, Relation, Verdict, Word};
 
@@ -239,12 +238,14 @@ impl ValueTable {
         b: Value,
     ) -> Result<Pred, DiagramError> {
         if let (Value::Masked(word, mask), Value::Constant(k)) = (a, b) {
-            return match relation {
-                Relation::Equal => store.compare_word(word, mask, Cmp::Eq, k),
-                Relation::Greater => store.compare_word(word, mask, Cmp::Gt, k),
-                Relation::AtLeast => store.compare_word(word, mask, Cmp::Ge, k),
-                Relation::Shares => store.any_bit(word, mask & k),
-            };
+            return store.relation_of_word(word, mask, relation, k);
+        }
+        // Of two words, the diagram has too many nodes in any case.
+        if let (Value::Masked(word, u32::MAX), Value::Masked(other, u32::MAX)) = (a, b) {
+            if store.layout() == Layout::Seccomp {
+                let (mask, other) = (u32::MAX, Compared::Word(other));
+                return store.comparison(Comparison { word, mask, relation, other });
+            }
         }
         if let (Value::Shifted(number), Value::Constant(k)) = (a, b) {
             return self.shifted(number)?.pred(store, |value| relation.holds(value, k));
@@ -257,7 +258,8 @@ impl ValueTable {
             };
             let unknown = DiagramError::defect("a symbol is in the table");
             let (symbol, half) = *self.symbols.get(number as usize).ok_or(unknown)?;
-            return store.comparison(Comparison { word, mask, relation, symbol, half });
+            let other = Compared::Half(symbol, half);
+            return store.comparison(Comparison { word, mask, relation, other });
         }
         let (x, y) = (self.bits(store, a)?, self.bits(store, b)?);
         let mut rest = Pred::constant(matches!(relation, Relation::Equal | Relation::AtLeast));

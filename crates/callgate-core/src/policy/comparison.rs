@@ -1,4 +1,5 @@
-//! Tests of the arguments of a syscall, or of the members of an io_uring request: comparisons with constants and variables.
+//! Tests of the arguments of a syscall, or of the members of an io_uring request: comparisons with constants, with variables, and
+//! of two arguments.
 
 use crate::io_uring::{Member, MemberPlace};
 use crate::template::Symbol;
@@ -177,15 +178,64 @@ impl Test {
     }
 }
 
-/// The relation between a field and a variable.
+/// The relation between a field and a variable, or another field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum VariableRelation {
     /// An unsigned comparison.
     Cmp(Cmp),
-    /// They share a bit: `field & symbol != 0`.
+    /// They share a bit: `field & other != 0`.
     AnyBit,
-    /// They share no bit: `field & symbol == 0`.
+    /// They share no bit: `field & other == 0`.
     NoBit,
+}
+
+impl VariableRelation {
+    /// The test of these bits of a field, if the right operand has this value.
+    const fn given(self, field: Field, mask: u64, value: u64) -> Test {
+        match self {
+            VariableRelation::Cmp(cmp) => Test { field, mask, cmp, value },
+            VariableRelation::AnyBit => Test { field, mask: mask & value, cmp: Cmp::Ne, value: 0 },
+            VariableRelation::NoBit => Test { field, mask: mask & value, cmp: Cmp::Eq, value: 0 },
+        }
+    }
+
+    /// The relation that holds exactly when this one does not.
+    #[must_use]
+    pub const fn negated(self) -> VariableRelation {
+        match self {
+            VariableRelation::Cmp(cmp) => VariableRelation::Cmp(cmp.negated()),
+            VariableRelation::AnyBit => VariableRelation::NoBit,
+            VariableRelation::NoBit => VariableRelation::AnyBit,
+        }
+    }
+}
+
+/// A comparison of two fields of a syscall, unsigned. A field of 32 bits is the low half of a number of 64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct FieldTest {
+    /// The left operand.
+    pub left: Field,
+    /// The relation.
+    pub relation: VariableRelation,
+    /// The right operand.
+    pub right: Field,
+}
+
+impl FieldTest {
+    /// Whether it holds for a syscall.
+    pub fn holds<D: FilterInput>(&self, data: &D) -> bool {
+        let (left, right) = (self.left, self.right.value(data));
+        self.relation.given(left, left.full_mask(), right).holds(data)
+    }
+
+    /// The test that holds exactly when this one does not.
+    #[must_use]
+    pub const fn negated(self) -> FieldTest {
+        FieldTest { relation: self.relation.negated(), ..self }
+    }
 }
 
 /// A comparison with a variable: `(field & mask) relation symbol`.
@@ -215,16 +265,7 @@ impl VariableTest {
 
     /// The test when the variables have these values; a variable without a value counts as 0.
     pub fn given(&self, values: &[u64]) -> Test {
-        let (field, value) = (self.field, self.symbol.value_in(values));
-        match self.relation {
-            VariableRelation::Cmp(cmp) => Test { field, mask: self.mask, cmp, value },
-            VariableRelation::AnyBit => {
-                Test { field, mask: self.mask & value, cmp: Cmp::Ne, value: 0 }
-            }
-            VariableRelation::NoBit => {
-                Test { field, mask: self.mask & value, cmp: Cmp::Eq, value: 0 }
-            }
-        }
+        self.relation.given(self.field, self.mask, self.symbol.value_in(values))
     }
 
     /// Whether it holds for a syscall when the variables have these values.
@@ -235,11 +276,6 @@ impl VariableTest {
     /// The test that holds exactly when this one does not.
     #[must_use]
     pub const fn negated(self) -> VariableTest {
-        let relation = match self.relation {
-            VariableRelation::Cmp(cmp) => VariableRelation::Cmp(cmp.negated()),
-            VariableRelation::AnyBit => VariableRelation::NoBit,
-            VariableRelation::NoBit => VariableRelation::AnyBit,
-        };
-        VariableTest { relation, ..self }
+        VariableTest { relation: self.relation.negated(), ..self }
     }
 }

@@ -3,7 +3,7 @@
 use crate::FilterInput;
 use crate::template::Symbol;
 
-use super::comparison::{Field, Test, VariableTest};
+use super::comparison::{Field, FieldTest, Test, VariableTest};
 
 /// A boolean combination of tests.
 ///
@@ -31,6 +31,8 @@ pub enum Shape {
     /// A single comparison with a variable.
     #[cfg_attr(feature = "serde", serde(skip))]
     Variable(VariableTest),
+    /// A single comparison of two fields.
+    Fields(FieldTest),
 }
 
 impl Condition {
@@ -52,6 +54,11 @@ impl Condition {
     /// Holds if the comparison with a variable does.
     pub const fn variable(test: VariableTest) -> Condition {
         Condition(Shape::Variable(test))
+    }
+
+    /// Holds if the comparison of two fields does.
+    pub const fn fields(test: FieldTest) -> Condition {
+        Condition(Shape::Fields(test))
     }
 
     /// Holds if all parts do.
@@ -97,6 +104,7 @@ impl Condition {
             Shape::Any(parts) => Condition::all(parts.into_iter().map(Condition::negated)),
             Shape::Test(test) => Condition::test(test.negated()),
             Shape::Variable(test) => Condition::variable(test.negated()),
+            Shape::Fields(test) => Condition::fields(test.negated()),
         }
     }
 
@@ -113,6 +121,7 @@ impl Condition {
             Shape::Any(parts) => parts.iter().any(|part| part.holds(data)),
             Shape::Test(test) => test.holds(data),
             Shape::Variable(test) => test.holds(data, &[]),
+            Shape::Fields(test) => test.holds(data),
         }
     }
 
@@ -122,20 +131,20 @@ impl Condition {
         match &self.0 {
             Shape::All(parts) => Condition::all(parts.iter().map(|part| part.given(values))),
             Shape::Any(parts) => Condition::any(parts.iter().map(|part| part.given(values))),
-            Shape::Test(test) => Condition::test(*test),
             Shape::Variable(test) => Condition::test(test.given(values)),
+            Shape::Test(_) | Shape::Fields(_) => self.clone(),
         }
     }
 
     /// The disjunctive normal form: alternatives of which at least one must hold, each a list of tests that must
     /// all hold. No alternative means never, an empty alternative means always.
     ///
-    /// `None` if there are more than `limit` alternatives, and if there are variables; a conjunction multiplies the
-    /// alternatives of its parts.
+    /// `None` if there are more than `limit` alternatives, and if there are comparisons with variables or of two fields; a
+    /// conjunction multiplies the alternatives of its parts.
     pub fn alternatives(&self, limit: usize) -> Option<Vec<Vec<Test>>> {
         let alternatives = match &self.0 {
             Shape::Test(test) => vec![vec![*test]],
-            Shape::Variable(_) => return None,
+            Shape::Variable(_) | Shape::Fields(_) => return None,
             Shape::Any(parts) => {
                 let mut any = Vec::new();
                 for part in parts {
@@ -172,34 +181,41 @@ impl Condition {
 
     /// Calls `visit` for every comparison of the condition with a constant.
     pub fn for_each_test(&self, visit: &mut impl FnMut(&Test)) {
-        match &self.0 {
-            Shape::All(parts) | Shape::Any(parts) => {
-                parts.iter().for_each(|part| part.for_each_test(visit));
+        self.for_each_leaf(&mut |leaf| {
+            if let Shape::Test(test) = leaf {
+                visit(test);
             }
-            Shape::Test(test) => visit(test),
-            Shape::Variable(_) => {}
-        }
-    }
-
-    /// Calls `visit` for every comparison of the condition, with the symbol if it is one with a variable.
-    pub(super) fn for_each_comparison(&self, visit: &mut impl FnMut(Field, Option<Symbol>)) {
-        match &self.0 {
-            Shape::All(parts) | Shape::Any(parts) => {
-                parts.iter().for_each(|part| part.for_each_comparison(visit));
-            }
-            Shape::Test(test) => visit(test.field, None),
-            Shape::Variable(test) => visit(test.field, Some(test.symbol)),
-        }
+        });
     }
 
     /// Calls `visit` for every comparison of the condition with a variable.
     pub fn for_each_variable_test(&self, visit: &mut impl FnMut(&VariableTest)) {
+        self.for_each_leaf(&mut |leaf| {
+            if let Shape::Variable(test) = leaf {
+                visit(test);
+            }
+        });
+    }
+
+    /// Calls `visit` for every field that the condition compares, with the symbol if it is compared with a variable.
+    pub(super) fn for_each_comparison(&self, visit: &mut impl FnMut(Field, Option<Symbol>)) {
+        self.for_each_leaf(&mut |leaf| match leaf {
+            Shape::All(_) | Shape::Any(_) => {}
+            Shape::Test(test) => visit(test.field, None),
+            Shape::Variable(test) => visit(test.field, Some(test.symbol)),
+            Shape::Fields(test) => {
+                [test.left, test.right].iter().for_each(|field| visit(*field, None))
+            }
+        });
+    }
+
+    /// Calls `visit` for every comparison.
+    pub fn for_each_leaf(&self, visit: &mut impl FnMut(&Shape)) {
         match &self.0 {
             Shape::All(parts) | Shape::Any(parts) => {
-                parts.iter().for_each(|part| part.for_each_variable_test(visit));
+                parts.iter().for_each(|part| part.for_each_leaf(visit));
             }
-            Shape::Test(_) => {}
-            Shape::Variable(test) => visit(test),
+            leaf => visit(leaf),
         }
     }
 }
@@ -207,6 +223,12 @@ impl Condition {
 impl From<VariableTest> for Condition {
     fn from(test: VariableTest) -> Condition {
         Condition::variable(test)
+    }
+}
+
+impl From<FieldTest> for Condition {
+    fn from(test: FieldTest) -> Condition {
+        Condition::fields(test)
     }
 }
 

@@ -18,6 +18,7 @@ pub(super) enum PolicyErrorKind {
     Opcode(u32),
     OpcodeInCondition,
     Variable,
+    Fields,
 }
 
 impl std::fmt::Display for PolicyError {
@@ -65,6 +66,9 @@ impl std::fmt::Display for PolicyError {
             ),
             PolicyErrorKind::Variable => f.write_str(
                 "a condition compares with a variable; only seccomp filters have variables",
+            ),
+            PolicyErrorKind::Fields => f.write_str(
+                "a condition compares two members of a request; compare each with numbers",
             ),
         }
     }

@@ -21,7 +21,7 @@ mod section;
 mod serialize;
 
 pub use crate::SyscallSet;
-pub use comparison::{Cmp, Field, Test, VariableRelation, VariableTest};
+pub use comparison::{Cmp, Field, FieldTest, Test, VariableRelation, VariableTest};
 pub use condition::{Condition, Shape};
 pub use error::PolicyError;
 pub(crate) use intervals::for_each_interval;

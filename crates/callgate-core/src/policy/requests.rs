@@ -3,7 +3,7 @@
 use crate::io_uring::{Decision, IoUringRequest};
 use crate::{Endian, FilterInput, Layout, SyscallSet, Verdict};
 
-use super::condition::Condition;
+use super::condition::{Condition, Shape};
 use super::error::{PolicyError, PolicyErrorKind};
 use super::section::Rule;
 
@@ -58,7 +58,7 @@ impl RequestPolicy {
     ///
     /// # Errors
     /// If an opcode exceeds 255; if a condition has fields of syscalls, or of requests on machines of the other byte order,
-    /// or compares the opcode, or compares with a variable.
+    /// or compares the opcode, or compares with a variable or two members with each other.
     pub fn new(
         rules: Vec<RequestRule>,
         default: Decision,
@@ -70,6 +70,11 @@ impl RequestPolicy {
             if let Some(opcode) = last.filter(|last| *last > MAX_OPCODE) {
                 wrong.get_or_insert(PolicyErrorKind::Opcode(opcode));
             }
+            rule.when.for_each_leaf(&mut |leaf| {
+                if let Shape::Fields(_) = leaf {
+                    wrong.get_or_insert(PolicyErrorKind::Fields);
+                }
+            });
             rule.when.for_each_comparison(&mut |field, symbol| {
                 if field.layout() != Layout::IoUring(endian) {
                     wrong.get_or_insert(PolicyErrorKind::OtherInput(field.layout()));

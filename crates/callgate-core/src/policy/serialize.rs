@@ -2,7 +2,7 @@
 //!
 //! A [`Policy`](super::Policy) is `{sections, bad_arch}`, a section `{arches, rules, default}`, a rule
 //! `{syscalls, when, verdict}`; a condition is `{all: […]}`, `{any: […]}` or `{test: {field, mask, cmp,
-//! value}}`, and a field `{arg, bits}`, with `arg: null` for the instruction pointer. Deserialization recurses
+//! value}}` or `{fields: {left, relation, right}}`, and a field `{arg, bits}`, with `arg: null` for the instruction pointer. Deserialization recurses
 //! once per level of a condition, so the nesting limit of the format applies (128 in `serde_json`).
 
 use serde::ser::Error;
@@ -58,6 +58,7 @@ impl From<Shape> for Condition {
             Shape::Any(parts) => Condition::any(parts),
             Shape::Test(test) => Condition::test(test),
             Shape::Variable(test) => Condition::variable(test),
+            Shape::Fields(test) => Condition::fields(test),
         }
     }
 }

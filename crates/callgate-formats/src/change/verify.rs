@@ -4,7 +4,7 @@ use std::fmt;
 
 use callgate_bpf::SyscallTable;
 use callgate_bpf::constants::Family;
-use callgate_codegen::query::{ArgPart, ValueCondition, ValueSet};
+use callgate_codegen::query::{self, ArgPart, ValueCondition, ValueSet};
 use callgate_core::diagram::{DiagramError, Func, Pred, Split, Store};
 use callgate_core::policy::{Cmp, Field, Test};
 use callgate_core::{Arch, SeccompData, Verdict, Word};
@@ -205,7 +205,7 @@ fn at(
     inside: Func,
     elsewhere: Func,
 ) -> Result<Func, DiagramError> {
-    let of_arch = store.restrict(elsewhere, Word::ARCH, arch.token())?;
+    let of_arch = query::restrict(store, elsewhere, Word::ARCH, arch.token())?;
     let of_arch = store.split(Word::NR, Split::Equal(nr), inside, of_arch)?;
     store.split(Word::ARCH, Split::Equal(arch.token()), of_arch, elsewhere)
 }
@@ -341,7 +341,8 @@ fn difference(
     if a == b {
         return Ok(None);
     }
-    let data = store.witness(a, b, SeccompData::default())?.unwrap_or_default();
+    let found = query::witness(store, a, b, SeccompData::default())?;
+    let data = found.ok_or(DiagramError::UNDECIDED)?;
     let (before, after) = (store.evaluate(before, &data)?, store.evaluate(after, &data)?);
     Ok(Some(SideEffect { data, before, after }))
 }

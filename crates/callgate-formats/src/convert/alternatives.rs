@@ -220,7 +220,7 @@ fn condition_of(condition: &ValueCondition) -> Option<Condition> {
         })),
         ValueSet::Masked { mask, wanted } => masked(*mask, *wanted),
         ValueSet::NotMasked { mask, wanted } => masked(*mask, *wanted).negated(),
-        ValueSet::Many(_) => return None,
+        ValueSet::Compared { .. } | ValueSet::Many(_) => return None,
     })
 }
 
@@ -264,7 +264,7 @@ pub(crate) fn cubes_of(condition: &ValueCondition) -> Vec<Bits> {
         ValueSet::NotMasked { mask, wanted } => {
             bits_of(*mask).map(|bit| (bit, !wanted & bit)).collect()
         }
-        ValueSet::Many(_) => Vec::new(),
+        ValueSet::Compared { .. } | ValueSet::Many(_) => Vec::new(),
     };
     cubes.into_iter().map(|(mask, wanted)| (mask << shift, wanted << shift)).collect()
 }

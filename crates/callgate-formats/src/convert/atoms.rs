@@ -203,7 +203,7 @@ mod tests {
             }
             ValueSet::Masked { mask, wanted } => value & mask == *wanted,
             ValueSet::NotMasked { mask, wanted } => value & mask != *wanted,
-            ValueSet::Many(_) => false,
+            ValueSet::Compared { .. } | ValueSet::Many(_) => false,
         }
     }
 

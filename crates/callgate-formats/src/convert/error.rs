@@ -17,6 +17,7 @@ pub struct ConvertError(pub(crate) ConvertErrorKind);
 pub(crate) enum ConvertErrorKind {
     Inexpressible { target: &'static str, losses: Vec<Loss> },
     Diagram(DiagramError),
+    ComparedArguments,
     TooManyAlternatives { given: usize, syscall: String },
     TooManyNumbers { limit: usize, arch: String },
     Unsupported(String),
@@ -114,6 +115,9 @@ impl ConvertError {
             ConvertErrorKind::Diagram(error) if error.needs_values() => {
                 "give the variables values: policies of other languages have none"
             }
+            ConvertErrorKind::ComparedArguments => {
+                "keep it as a Kafel policy or a BPF program; `callgate policy` writes it as a policy text"
+            }
             ConvertErrorKind::TooManyAlternatives { .. } => {
                 "compare fewer arguments of this syscall with each other"
             }
@@ -137,6 +141,9 @@ impl fmt::Display for ConvertError {
                 losses.iter().try_for_each(|loss| write!(f, "\n{loss}"))
             }
             ConvertErrorKind::Diagram(error) => error.fmt(f),
+            ConvertErrorKind::ComparedArguments => {
+                f.write_str("the filter compares arguments with each other, which is not converted")
+            }
             ConvertErrorKind::TooManyAlternatives { given: usize::MAX, syscall } => write!(
                 f,
                 "the conditions of {syscall} compare too many values; the limit is {MAX_ALTERNATIVES} \

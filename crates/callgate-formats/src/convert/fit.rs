@@ -1,7 +1,7 @@
 //! A filter that is fitted to a target: where the target cannot express it, it becomes stricter, and the loss is noted.
 
 use super::alternatives::{Conjunction, alternatives};
-use super::error::{ConvertError, Example, Loss, Losses, Result, Stop};
+use super::error::{ConvertError, ConvertErrorKind, Example, Loss, Losses, Result, Stop};
 use callgate_bpf::SyscallTable;
 use callgate_codegen::query::{self, Interval};
 use callgate_core::diagram::{Func, Split, Store};
@@ -34,6 +34,9 @@ pub struct Fit<'s> {
 impl<'s> Fit<'s> {
     /// The filter itself, for these architectures and those that it treats in their own way.
     pub(crate) fn new(store: &'s mut Store, func: Func, given: &[Arch]) -> Result<Fit<'s>> {
+        if query::has_comparisons(store, func) {
+            return Err(ConvertError(ConvertErrorKind::ComparedArguments));
+        }
         let mut fit = Fit {
             store,
             func,

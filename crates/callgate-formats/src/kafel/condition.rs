@@ -1,11 +1,11 @@
 //! Comparisons as conditions.
 //!
-//! A comparison of one argument with a number is a single test. Others are combinations of tests of bits: an MTBDD of
-//! `a == b` would have as many nodes as the argument has values, so at most [`MAX_BITS`] bits may depend on several
-//! arguments at once.
+//! A comparison of one argument with a number is a single test, and so is one of all bits of two arguments (`a == b`, `a & b != 0`).
+//! Others are combinations of tests of bits: their MTBDD would have as many nodes as the bits have values, so at most
+//! [`MAX_BITS`] bits may depend on several arguments at once.
 
 use super::word::{BitFn, Word, field, masked};
-use callgate_core::policy::{Cmp, Condition, Test, VariableRelation, VariableTest};
+use callgate_core::policy::{Cmp, Condition, FieldTest, Test, VariableRelation, VariableTest};
 use callgate_core::template::Symbol;
 
 /// The maximum number of bits that may depend on several arguments.
@@ -25,6 +25,9 @@ pub(super) fn compare(left: &Word, cmp: Cmp, right: &Word) -> Result<Condition, 
     if let (Some(value), Some(form)) = (number(left, len), Form::of(right, len)) {
         return Ok(form.compare(swapped(cmp), value, wide));
     }
+    if let Some(test) = of_two_arguments(left, cmp, right, len) {
+        return Ok(Condition::fields(test));
+    }
     let pairs: Vec<(BitFn, BitFn)> = (0..len).map(|bit| (left.bit(bit), right.bit(bit))).collect();
     let reversed = || pairs.iter().map(|(a, b)| (*b, *a)).collect::<Vec<_>>();
     match cmp {
@@ -35,6 +38,35 @@ pub(super) fn compare(left: &Word, cmp: Cmp, right: &Word) -> Result<Condition, 
         Cmp::Gt => less(&reversed()),
         Cmp::Le => less(&reversed()).map(Condition::negated),
     }
+}
+
+/// The comparison of all bits of two arguments, or of the bits that they share with 0.
+fn of_two_arguments(left: &Word, cmp: Cmp, right: &Word, len: usize) -> Option<FieldTest> {
+    let all = |word: &Word| {
+        let first = word.bit(0);
+        (0..len).all(|index| word.bit(index) == first).then_some(first)
+    };
+    let (left, right) = (all(left)?, all(right)?);
+    let (relation, one, other) = match (left.variable(), right.variable()) {
+        (Some(one), Some(other)) if one != other => (VariableRelation::Cmp(cmp), one, other),
+        _ => {
+            let relation = match cmp {
+                Cmp::Eq => VariableRelation::NoBit,
+                Cmp::Ne => VariableRelation::AnyBit,
+                _ => return None,
+            };
+            let shared = match (left, right) {
+                (shared, BitFn::ZERO) | (BitFn::ZERO, shared) => shared.conjunction()?,
+                _ => return None,
+            };
+            let (&[one, other], []) = (shared.0.as_slice(), shared.1.as_slice()) else {
+                return None;
+            };
+            (relation, one, other)
+        }
+    };
+    let wide = len == 64;
+    Some(FieldTest { left: field(one, wide)?, relation, right: field(other, wide)? })
 }
 
 /// The condition of a comparison with a variable, and whether it looks at 64 bits. `None` if the left side is not
@@ -330,9 +362,12 @@ mod tests {
 
     #[test]
     fn many_bits_of_several_arguments_are_refused() {
-        let [a, b] = [0, 1].map(|arg| Word::argument(arg, false));
-        assert_eq!(compare(&a, Cmp::Eq, &b), Err(TooManyBits(32)));
-        assert_eq!(compare(&a, Cmp::Lt, &b), Err(TooManyBits(32)));
+        let [a, b, c] = [0, 1, 2].map(|arg| Word::argument(arg, false));
+        let masked = b.clone().join(Word::Number(0xff_ffff), true);
+        assert_eq!(compare(&a, Cmp::Eq, &masked), Err(TooManyBits(24)));
+        assert_eq!(compare(&a, Cmp::Lt, &masked), Err(TooManyBits(24)));
+        let shared = a.clone().join(b.clone(), true);
+        assert_eq!(compare(&shared, Cmp::Eq, &c), Err(TooManyBits(32)));
         let either = a.clone().join(b.clone(), false);
         assert!(compare(&either, Cmp::Eq, &Word::Number(0)).is_ok(), "a conjunction of two tests");
         assert!(compare(&either, Cmp::Lt, &Word::Number(8)).is_ok(), "only three bits decide");
@@ -353,5 +388,30 @@ mod tests {
         assert_eq!(least(u64::MAX, 0, u64::MAX), Some(u64::MAX));
         assert_eq!(least(1 << 63, 1, 1 << 63), Some(1 << 63));
         assert_eq!(least(0, 0, 1), None);
+    }
+
+    /// All bits of two arguments, of 64 bits if one has 64.
+    #[test]
+    fn two_arguments_are_compared_as_in_the_definition() {
+        let values = [0, 1, 2, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0001, 0x2_0000_0001, u64::MAX];
+        for (wide_a, wide_b) in [(false, false), (false, true), (true, true)] {
+            let (a, b) = (Word::argument(0, wide_a), Word::argument(3, wide_b));
+            let bits = if wide_a || wide_b { u64::MAX } else { 0xffff_ffff };
+            let shared = a.clone().join(b.clone(), true);
+            for cmp in ALL {
+                let plain = compare(&a, cmp, &b).unwrap();
+                let turned = compare(&b, cmp, &a).unwrap();
+                let of_shared = compare(&shared, cmp, &Word::Number(0));
+                for (x, y) in values.iter().flat_map(|x| values.iter().map(move |y| (*x, *y))) {
+                    let data = SeccompData { args: [x, 0, 0, y, 0, 0], ..SeccompData::default() };
+                    let (x, y) = (x & bits, y & bits);
+                    assert_eq!(plain.holds(&data), holds(cmp, x, y), "{cmp:?} {x:#x} {y:#x}");
+                    assert_eq!(turned.holds(&data), holds(cmp, y, x), "{cmp:?} {y:#x} {x:#x}");
+                    if let (Cmp::Eq | Cmp::Ne, Ok(of_shared)) = (cmp, &of_shared) {
+                        assert_eq!(of_shared.holds(&data), holds(cmp, x & y, 0), "{x:#x} {y:#x}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -100,7 +100,7 @@ impl Resolver<'_, '_> {
                     let message = format!(
                         "this comparison depends on {bits} bits of several arguments at once, the maximum is {MAX_BITS}"
                     );
-                    let help = "compare each argument with numbers, or only a few bits (`a & 7 == b & 7`)";
+                    let help = "compare whole arguments (`a == b`), each with numbers, or only a few bits (`a & 7 == b & 7`)";
                     Mistake::new(item.at.at, message, help)
                 })?;
                     self.compared(item.at, &left, cmp, &right, &condition)?;

@@ -372,7 +372,7 @@ impl Progress {
     /// Counts the tests of a comparison.
     fn count(&mut self, at: Span, condition: &Condition) -> Syntax<()> {
         let mut tests = 0;
-        condition.for_each_test(&mut |_| tests += 1);
+        condition.for_each_leaf(&mut |_| tests += 1);
         self.count_tests(at, tests)
     }
 

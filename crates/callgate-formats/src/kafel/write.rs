@@ -431,7 +431,7 @@ impl Writer<'_> {
                 self.masked(condition, &name, (mask << shift, wanted << shift), "!=")
             }
             // The alternatives have no such sets.
-            ValueSet::Many(_) => String::new(),
+            ValueSet::Compared { .. } | ValueSet::Many(_) => String::new(),
         }
     }
 

@@ -17,7 +17,7 @@
 //! Invariants:
 //! - What is written is read as the same policies, rule by rule.
 //! - Everything that is read is read alike by the parser of the checker that is proved in Coq (`verified/Text.v`); that accepts
-//!   more, such as comparisons between arguments, which no [`Policy`](callgate_core::policy::Policy) has.
+//!   more, such as comparisons of some bits of two arguments, which no [`Policy`](callgate_core::policy::Policy) has.
 //!
 //! Limits: 10 MiB of text; conditions are nested [`MAX_DEPTH`] deep.
 

@@ -2,7 +2,7 @@
 
 use callgate_bpf::diagnostic::{Diagnostic, Position};
 use callgate_core::policy::{
-    Cmp, Condition, Field, Policy, Rule, Section, Test, VariableRelation, VariableTest,
+    Cmp, Condition, Field, FieldTest, Policy, Rule, Section, Test, VariableRelation, VariableTest,
 };
 use callgate_core::template::{MAX_VARIABLES, Symbol, Variable};
 use callgate_core::{Arch, Endian, SyscallSet, Verdict};
@@ -36,7 +36,7 @@ type Result<T> = std::result::Result<T, Diagnostic>;
 /// Reads a text.
 ///
 /// # Errors
-/// The first line that is not one of the grammar here, or states what no policy can: a comparison of two arguments.
+/// The first line that is not one of the grammar here, or states what no policy can: a comparison of some bits of two arguments.
 pub fn read(text: &str) -> Result<PolicyText> {
     check_text_size(text)?;
     let lines = text
@@ -393,13 +393,13 @@ impl<'t> Line<'t> {
     fn test(self, words: &[&str], variables: &[Variable]) -> Result<Condition> {
         let unsaid = || {
             self.error(
-                "a test has the form `arg0 & MASK == NUMBER`, with a number or a variable on the right; other comparisons \
-                 are only for the checker in verified/",
+                "a test has the form `arg0 & MASK == NUMBER`, with a number or a variable on the right, `arg0 == arg1` or \
+                 `arg0 & arg1 == 0`; other comparisons are only for the checker in verified/",
             )
         };
         let [left, masks @ .., relation, right] = words else { return Err(unsaid()) };
         let Operand::Field(field) = self.operand(left, variables)? else { return Err(unsaid()) };
-        let (mut mask, mut shared) = (None, None);
+        let (mut mask, mut shared, mut other) = (None, None, None);
         for pair in masks.chunks(2) {
             let ["&", word] = pair else { return Err(unsaid()) };
             match (self.operand(word, variables)?, shared) {
@@ -407,10 +407,10 @@ impl<'t> Line<'t> {
                     mask = Some(mask.unwrap_or(u64::MAX) & number);
                 }
                 (Operand::Variable(symbol), None) => shared = Some(symbol),
+                (Operand::Field(field), None) if other.is_none() => other = Some(field),
                 _ => return Err(unsaid()),
             }
         }
-        let mask = mask.unwrap_or(field.full_mask());
         let cmp = match *relation {
             "==" => Cmp::Eq,
             "!=" => Cmp::Ne,
@@ -420,8 +420,21 @@ impl<'t> Line<'t> {
             ">=" => Cmp::Ge,
             _ => return Err(unsaid()),
         };
+        let right = self.operand(right, variables)?;
+        if matches!(right, Operand::Field(_)) || other.is_some() {
+            let (relation, right) = match (right, other, cmp) {
+                (Operand::Field(right), None, cmp) => (VariableRelation::Cmp(cmp), right),
+                (Operand::Number(0), Some(other), Cmp::Eq) => (VariableRelation::NoBit, other),
+                (Operand::Number(0), Some(other), Cmp::Ne) => (VariableRelation::AnyBit, other),
+                _ => return Err(unsaid()),
+            };
+            let is_plain = mask.is_none() && shared.is_none();
+            let test = FieldTest { left: field, relation, right };
+            return if is_plain { Ok(Condition::fields(test)) } else { Err(unsaid()) };
+        }
+        let mask = mask.unwrap_or(field.full_mask());
         let variable = |relation, symbol| VariableTest { field, mask, relation, symbol };
-        Ok(match (self.operand(right, variables)?, shared, cmp) {
+        Ok(match (right, shared, cmp) {
             (Operand::Number(value), None, cmp) => {
                 Condition::test(Test { field, mask, cmp, value })
             }

@@ -7,7 +7,8 @@ use callgate_bpf::SyscallTable;
 use callgate_bpf::constants::Family;
 use callgate_bpf::syscalls::list_syscalls;
 use callgate_core::policy::{
-    Cmp, Condition, Field, Policy, Rule, Section, Shape, Test, VariableRelation, VariableTest,
+    Cmp, Condition, Field, FieldTest, Policy, Rule, Section, Shape, Test, VariableRelation,
+    VariableTest,
 };
 use callgate_core::template::{Symbol, Variable};
 use callgate_core::{Arch, Endian, SyscallSet};
@@ -117,6 +118,10 @@ fn rule(
                 line(text, depth, &variable_test(of, variables)?, "");
                 continue;
             }
+            Shape::Fields(of) => {
+                line(text, depth, &field_test(of), "");
+                continue;
+            }
             Shape::All(parts) => ("all", parts),
             Shape::Any(parts) => ("any", parts),
         };
@@ -172,6 +177,15 @@ fn variable_test(test: &VariableTest, variables: &[Variable]) -> Result<String, 
         VariableRelation::AnyBit => format!("{left} & ${name} != 0"),
         VariableRelation::NoBit => format!("{left} & ${name} == 0"),
     })
+}
+
+fn field_test(test: &FieldTest) -> String {
+    let [left, right] = [test.left, test.right].map(|field| masked(field, field.full_mask()));
+    match test.relation {
+        VariableRelation::Cmp(cmp) => format!("{left} {} {right}", relation(cmp)),
+        VariableRelation::AnyBit => format!("{left} & {right} != 0"),
+        VariableRelation::NoBit => format!("{left} & {right} == 0"),
+    }
 }
 
 fn symbol(symbol: Symbol, variables: &[Variable]) -> Result<&str, Unwritable> {

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use callgate::Arch;
 use callgate::explain::{ArchExplanation, Explanation, Outcome, Permission};
 use callgate::purposes::{Danger, danger};
+use callgate_codegen::query::any_pair;
 use callgate_core::Word;
 use callgate_core::diagram::{Func, Store};
 
@@ -123,7 +124,7 @@ impl Comparison {
 
 /// Whether a function permits something that another one does not.
 fn permits_more(store: &Store, one: Func, other: Func) -> bool {
-    store.any_pair(one, other, |one, other| one.permits() && !other.permits())
+    any_pair(store, one, other, |one, other| one.permits() && !other.permits())
 }
 
 fn changes(

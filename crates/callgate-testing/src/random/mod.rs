@@ -1,6 +1,7 @@
 //! Random policies and programs for property tests, and random syscalls near their constants.
 
 mod any_program;
+pub mod arguments;
 mod cases;
 mod named;
 mod near_constants;

@@ -2,7 +2,7 @@
 //! and comparisons of 32 bits on 32-bit ABIs. Many of them can be expressed in the languages of other programs.
 
 use callgate_bpf::SyscallTable;
-use callgate_core::policy::{Condition, Policy, Rule, Section, Shape, Test};
+use callgate_core::policy::{Condition, FieldTest, Policy, Rule, Section, Shape, Test};
 use callgate_core::{Arch, SyscallSet, Verdict};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -152,6 +152,11 @@ fn narrowed(condition: &Condition) -> Condition {
         Shape::All(parts) => Condition::all(parts.iter().map(narrowed)),
         Shape::Any(parts) => Condition::any(parts.iter().map(narrowed)),
         Shape::Variable(_) => condition.clone(),
+        Shape::Fields(test) => Condition::fields(FieldTest {
+            left: test.left.low32(),
+            right: test.right.low32(),
+            ..*test
+        }),
         Shape::Test(test) => {
             let field = test.field.low32();
             let (mask, value) = (test.mask & field.full_mask(), test.value & field.full_mask());

@@ -20,6 +20,7 @@ pub(super) enum CompileErrorKind {
     NotConstantAllow { token: u32, nr: u32 },
     Patches(TemplateError),
     SharedBits,
+    ComparedArguments,
 }
 
 impl std::fmt::Display for CompileError {
@@ -54,6 +55,9 @@ impl std::fmt::Display for CompileError {
             CompileErrorKind::SharedBits => f.write_str(
                 "the permitted instructions cannot tell whether an argument shares bits with a variable",
             ),
+            CompileErrorKind::ComparedArguments => f.write_str(
+                "the filter compares arguments with each other, which the permitted instructions cannot",
+            ),
             CompileErrorKind::Patches(error) => {
                 write!(
                     f,
@@ -74,6 +78,7 @@ impl std::error::Error for CompileError {
             CompileErrorKind::Patches(error) => Some(error),
             CompileErrorKind::TooLong(_)
             | CompileErrorKind::SharedBits
+            | CompileErrorKind::ComparedArguments
             | CompileErrorKind::NotEqual(_)
             | CompileErrorKind::NotConstantAllow { .. } => None,
         }
@@ -86,7 +91,9 @@ impl CompileError {
         match &self.0 {
             CompileErrorKind::Diagram(error) => error.is_defect(),
             CompileErrorKind::TooComplex(error) => error.limit.is_defect(),
-            CompileErrorKind::TooLong(_) | CompileErrorKind::SharedBits => false,
+            CompileErrorKind::TooLong(_)
+            | CompileErrorKind::SharedBits
+            | CompileErrorKind::ComparedArguments => false,
             CompileErrorKind::Refused(_)
             | CompileErrorKind::NotEqual(_)
             | CompileErrorKind::Patches(_)
@@ -128,13 +135,14 @@ impl CompileError {
             CompileErrorKind::TooLong(error) => Some(error.help()),
             CompileErrorKind::TooComplex(error) => error.help(),
             CompileErrorKind::Diagram(error) if error.has_too_many_comparisons() => Some(
-                "use fewer variables, or compare them with fewer arguments; or split the filter into a stack of \
-                 filters: the kernel runs all of them"
+                "use fewer variables, or compare fewer arguments with them and with each other; or split the filter into \
+                 a stack of filters: the kernel runs all of them"
                     .to_owned(),
             ),
             CompileErrorKind::SharedBits => {
                 Some("permit all instructions, or compare the variable for equality".to_owned())
             }
+            CompileErrorKind::ComparedArguments => Some("permit all instructions".to_owned()),
             _ => None,
         }
     }

@@ -4,11 +4,12 @@ use super::error::{CompileError, CompileErrorKind};
 use super::expected::Executed;
 use super::options::{Compiled, CompiledTemplate, Options, Phase, Stats};
 use super::too_long::too_long;
+use callgate_codegen::query;
 use callgate_codegen::{Aim, Distribution, Effort, Program as Unproved, WeightedSyscall};
 use callgate_core::diagram::{Comparison, DiagramError, Func, Store};
 use callgate_core::template::{Template, Variable};
 use callgate_core::{
-    Arch, Endian, Insn, LongProgram, MAX_INSNS, Meaning, Program, Proved, Verdict, Word,
+    Arch, Endian, Insn, LongProgram, MAX_INSNS, Meaning, Op, Program, Proved, Verdict, Word,
 };
 use rustc_hash::FxHashSet;
 
@@ -159,6 +160,10 @@ fn generate_with<F: Form>(
     observe: &mut dyn FnMut(Phase),
     form: &F,
 ) -> Result<(Proved<F::Made>, Stats), CompileError> {
+    let needs_x = || query::compares_words(meaning.store(), meaning.func());
+    if !options.instructions.allows(Op::JeqX) && needs_x() {
+        return Err(CompileError(CompileErrorKind::ComparedArguments));
+    }
     let syscalls = &workload.syscalls[..];
     let mut made = generated(meaning, workload, options, options.aim);
     if options.aim == Aim::Size {
@@ -347,7 +352,7 @@ mod tests {
     use callgate_codegen::Weights;
     use callgate_core::diagram::Budget;
     use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
-    use callgate_core::{Op, SeccompData, SyscallSet};
+    use callgate_core::{SeccompData, SyscallSet};
 
     const TOKEN: u32 = Arch::X86_64.token();
 

@@ -1,6 +1,6 @@
 //! Explanations: syscalls grouped by outcome.
 
-use callgate_codegen::query::{ArgPart, Clause};
+use callgate_codegen::query::{ArgPart, Clause, ValueSet};
 use callgate_core::{Arch, SyscallSet, Verdict};
 
 /// What a filter does.
@@ -64,8 +64,14 @@ impl Outcome {
     pub(super) fn narrow(&mut self) {
         if let Outcome::Depends { clauses, .. } = self {
             for condition in clauses.iter_mut().flat_map(|clause| &mut clause.conditions) {
-                if condition.part == ArgPart::Low {
-                    condition.part = ArgPart::Whole;
+                let other = match &mut condition.values {
+                    ValueSet::Compared { part, .. } => Some(part),
+                    _ => None,
+                };
+                for part in std::iter::once(&mut condition.part).chain(other) {
+                    if *part == ArgPart::Low {
+                        *part = ArgPart::Whole;
+                    }
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::value::ArgValue;
 
-/// An argument of a syscall, or the instruction pointer, to be compared with constants.
+/// An argument of a syscall, or the instruction pointer, to be compared with constants, variables and other arguments.
 ///
 /// [`arg`] and [`instruction_pointer`] create one; each comparison returns an [`Expr`](crate::Expr).
 ///

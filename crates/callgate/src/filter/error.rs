@@ -130,6 +130,11 @@ pub enum RuleErrorKind {
         /// Its last value.
         last: ArgValue,
     },
+    /// A comparison of some bits of an argument with another argument.
+    PartOfArgument {
+        /// The left argument.
+        argument: String,
+    },
     /// A condition that nests too deep.
     TooDeep {
         /// The limit.
@@ -264,6 +269,11 @@ impl fmt::Display for RuleError {
             RuleErrorKind::EmptyRange { first, last } => {
                 write!(f, "the range from {first} to {last} is empty")
             }
+            RuleErrorKind::PartOfArgument { argument } => write!(
+                f,
+                "{argument} is compared with another argument in some bits only; compare all bits of both, or each with \
+                 numbers"
+            ),
             RuleErrorKind::TooDeep { limit } => {
                 write!(f, "the condition nests deeper than {limit} levels (the limit)")
             }

@@ -9,7 +9,9 @@ use super::value::ArgValue;
 use super::variable::{Comparand, Kind, Var};
 use callgate_bpf::SyscallTable;
 use callgate_core::Arch;
-use callgate_core::policy::{Cmp, Condition, Field, Test, VariableRelation, VariableTest};
+use callgate_core::policy::{
+    Cmp, Condition, Field, FieldTest, Test, VariableRelation, VariableTest,
+};
 use callgate_core::template::VariableList;
 
 /// The comparison of an argument.
@@ -35,6 +37,9 @@ pub(super) struct Operand<'a> {
     /// Both words, where registers have 32 bits.
     extended: Option<Field>,
     mask: Option<u64>,
+    /// Where the arguments that it is compared with are.
+    arch: Arch,
+    syscall: Option<&'a str>,
 }
 
 impl<'a> Operand<'a> {
@@ -42,7 +47,7 @@ impl<'a> Operand<'a> {
     pub(super) fn of(
         arg: &'a Arg,
         arch: Arch,
-        syscall: Option<&str>,
+        syscall: Option<&'a str>,
     ) -> Result<Operand<'a>, RuleErrorKind> {
         let (field, read) = match &arg.place {
             Place::InstructionPointer => (Some(Field::instruction_pointer()), Some(64)),
@@ -72,7 +77,8 @@ impl<'a> Operand<'a> {
         };
         let extended = (narrow && arg.width != Width::Low32).then_some(field);
         let field = if bits == 32 { field.low32() } else { field };
-        let mut operand = Operand { name: &arg.place, field, bits, extended, mask: None };
+        let name = &arg.place;
+        let mut operand = Operand { name, field, bits, extended, mask: None, arch, syscall };
         operand.mask = arg.mask.map(|mask| operand.mask_of(mask)).transpose()?;
         Ok(operand)
     }
@@ -117,6 +123,10 @@ impl<'a> Operand<'a> {
                     others => self.test(Some(others), Cmp::Eq, 0),
                 }
             }
+            Matcher::BitsWithin(Comparand(Kind::Argument(_))) => return Err(self.part()),
+            Matcher::AnyBit(Comparand(Kind::Argument(other))) => {
+                self.argument(VariableRelation::AnyBit, other)?
+            }
             Matcher::AllBits(bits) => {
                 self.mask_of(*bits)?;
                 let bits = self.within_mask(*bits)?;
@@ -148,6 +158,9 @@ impl<'a> Operand<'a> {
             (Kind::Variable(variable), _) => {
                 return self.variable(VariableRelation::Cmp(cmp), variable, variables);
             }
+            (Kind::Argument(other), _) => {
+                return self.argument(VariableRelation::Cmp(cmp), other);
+            }
             (Kind::Constant(value), Cmp::Eq | Cmp::Ne) => self.within_mask(*value)?,
             (Kind::Constant(value), _) => self.unsigned(*value)?,
         };
@@ -167,6 +180,23 @@ impl<'a> Operand<'a> {
         }
         let test = VariableTest::new(self.field, relation, symbol);
         Ok(test.masked(self.mask.unwrap_or(u64::MAX)).into())
+    }
+
+    /// `operand relation argument`, both as the kernel reads them: 32 bits are extended by zeros.
+    fn argument(
+        &self,
+        relation: VariableRelation,
+        other: &Arg,
+    ) -> Result<Condition, RuleErrorKind> {
+        let other = Operand::of(other, self.arch, self.syscall)?;
+        if self.mask.is_some() || other.mask.is_some() {
+            return Err(self.part());
+        }
+        Ok(FieldTest { left: self.field, relation, right: other.field }.into())
+    }
+
+    fn part(&self) -> RuleErrorKind {
+        RuleErrorKind::PartOfArgument { argument: self.name.to_string() }
     }
 
     /// The bits that negative values are extended to.

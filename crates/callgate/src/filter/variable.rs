@@ -2,6 +2,7 @@
 
 use std::ops::{Add, Not};
 
+use super::arg::Arg;
 use super::value::ArgValue;
 use callgate_core::template::{Symbol, VariableError, VariableList};
 
@@ -63,7 +64,7 @@ impl Not for Var {
     }
 }
 
-/// What an argument is compared with: a constant or a variable; both convert into it.
+/// What an argument is compared with: a constant, a variable, or another argument; all convert into it.
 #[derive(Clone, Debug)]
 pub struct Comparand(pub(super) Kind);
 
@@ -71,11 +72,29 @@ pub struct Comparand(pub(super) Kind);
 pub(super) enum Kind {
     Constant(ArgValue),
     Variable(Var),
+    Argument(Box<Arg>),
 }
 
 impl<V: Into<ArgValue>> From<V> for Comparand {
     fn from(value: V) -> Comparand {
         Comparand(Kind::Constant(value.into()))
+    }
+}
+
+/// All bits of another argument, as the kernel reads them.
+///
+/// ```
+/// use callgate::{Arch, Filter, Verdict, arg};
+///
+/// let builder = Filter::builder(Arch::X86_64);
+/// let filter = builder.allow_if("dup2", arg("oldfd").ne(arg("newfd")))?.build()?;
+/// assert_eq!(filter.verdict(Arch::X86_64, 33, [3, 4, 0, 0, 0, 0]), Verdict::ALLOW);
+/// assert_eq!(filter.verdict(Arch::X86_64, 33, [4, 4, 0, 0, 0, 0]), Verdict::KILL_PROCESS);
+/// # Ok::<(), callgate::Error>(())
+/// ```
+impl From<Arg> for Comparand {
+    fn from(argument: Arg) -> Comparand {
+        Comparand(Kind::Argument(Box::new(argument)))
     }
 }
 

@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet as HashSet;
 
 use callgate_bpf::random::Rng;
 use callgate_core::cfg::{Facts, Forward};
-use callgate_core::policy::{Policy, Rule};
+use callgate_core::policy::{Policy, Rule, Shape};
 use callgate_core::{
     Arch, Endian, Insn, Op, Program, SCRATCH_WORDS, SeccompData, Source, Word, X32_SYSCALL_BIT,
 };
@@ -328,6 +328,19 @@ fn at_tests(rule: &Rule, start: SeccompData, visit: &mut impl FnMut(SeccompData)
             visit(data);
         }
         put(&mut all, value);
+    });
+    rule.when.for_each_leaf(&mut |leaf| {
+        let Shape::Fields(test) = leaf else { return };
+        let other = test.right.value(&all);
+        for value in [other, other.wrapping_add(1), other.wrapping_sub(1), other ^ 1 << 32, !other]
+        {
+            let mut data = all;
+            data.set_word(test.left.low_word(), value as u32);
+            if let Some(high) = test.left.high_word() {
+                data.set_word(high, (value >> 32) as u32);
+            }
+            visit(data);
+        }
     });
     visit(all);
 }

@@ -1,5 +1,6 @@
 //! What makes a syscall dangerous to allow, and with which arguments. [`danger_list`](super::danger_list) says which ones are.
 
+use callgate_codegen::query;
 use callgate_core::diagram::{Func, Store};
 use callgate_core::{Arch, Verdict, Word};
 
@@ -103,7 +104,7 @@ impl Danger {
     /// Whether a filter permits the syscall with one of its dangerous values.
     fn permits_value(&self, value: &DangerousValue, store: &Store, func: Func, arch: Arch) -> bool {
         Word::arg_low(self.argument(value, arch)).is_some_and(|word| {
-            store.can_return(func, (word, value.mask, value.bits), Verdict::permits)
+            query::can_return(store, func, (word, value.mask, value.bits), Verdict::permits)
         })
     }
 }

@@ -11,7 +11,7 @@
 
 use callgate_bpf::SyscallTable;
 use callgate_codegen::query::{self, Difference, differences};
-use callgate_core::diagram::{DiagramError, Func, Split, Store};
+use callgate_core::diagram::{Compared, Comparison, DiagramError, Func, NodeSet, Split, Store};
 use callgate_core::{Arch, SeccompData, Verdict, Word};
 use rustc_hash::FxHashMap;
 
@@ -138,7 +138,7 @@ pub fn as_the_kernel_reads(store: &mut Store, func: Func) -> Result<Func, Diagra
         let of_arch = store.follow(func, Word::ARCH, token);
         let read = match arch.has_wide_registers() {
             true => low_halves(store, of_arch, token)?,
-            false => loosest(store, of_arch, ALL_ARGUMENTS, &mut FxHashMap::default())?,
+            false => loosest_of(store, of_arch, ALL_ARGUMENTS)?,
         };
         if read != of_arch {
             result = store.split(Word::ARCH, Split::Equal(token), read, result)?;
@@ -162,9 +162,11 @@ pub fn permitted_alike(store: &Store, func: Func, data: &SeccompData) -> Option<
                 .is_some_and(|argument| argument.bits == Some(32))
         })
     };
-    let kept = Word::all().filter(|word| !is_ignored(*word));
-    let alike = kept.fold(func, |func, word| store.follow(func, word, data.word(word)));
-    query::permitted(store, alike, *data)
+    let kept: Vec<Word> = Word::all().filter(|word| !is_ignored(*word)).collect();
+    let follow = |func, word: &Word| store.follow(func, *word, data.word(*word));
+    let found = query::permitted(store, kept.iter().fold(func, follow), *data)?;
+    // Where words are compared with each other, others may have been changed.
+    kept.iter().all(|word| found.word(*word) == data.word(*word)).then_some(found)
 }
 
 /// A bit for each argument.
@@ -194,7 +196,7 @@ fn low_halves(store: &mut Store, func: Func, token: u32) -> Result<Func, Diagram
             let read = match done.get(&(own, ignored)) {
                 Some(read) => *read,
                 None => {
-                    let read = loosest(store, own, ignored, &mut FxHashMap::default())?;
+                    let read = loosest_of(store, own, ignored)?;
                     done.insert((own, ignored), read);
                     read
                 }
@@ -207,24 +209,81 @@ fn low_halves(store: &mut Store, func: Func, token: u32) -> Result<Func, Diagram
     Ok(result)
 }
 
-/// The loosest verdict for all values of the high halves of these arguments. Each recursion is at least one variable
-/// deeper.
+/// The loosest verdict for all values of the high halves of these arguments.
+///
+/// # Errors
+/// If the diagram exceeds its budget; if it is not known which outcomes of comparisons of ignored halves are possible together.
+fn loosest_of(store: &mut Store, func: Func, ignored: u8) -> Result<Func, DiagramError> {
+    if query::has_comparisons(store, func) {
+        let of_syscalls = store.exits(func, Word::NR, usize::MAX).unwrap_or_else(|| vec![func]);
+        if !of_syscalls.iter().all(|func| are_separate(store, *func, ignored)) {
+            return Err(DiagramError::UNDECIDED);
+        }
+    }
+    loosest(store, func, ignored, &mut FxHashMap::default())
+}
+
+/// Whether each ignored half that is compared with another word is compared with one ignored half only, and both are not tested
+/// otherwise. Then all outcomes of their comparison are possible, whatever the other words are.
+fn are_separate(store: &Store, func: Func, ignored: u8) -> bool {
+    let (mut tested, mut compared) = (Vec::new(), Vec::new());
+    let mut seen = NodeSet::new(store.len());
+    let mut pending = vec![func];
+    while let Some(node) = pending.pop().filter(|node| store.as_verdict(*node).is_none()) {
+        if !seen.insert(node) {
+            continue;
+        }
+        match (store.top_word(node), store.top_comparison(node).and_then(words_of)) {
+            (Some(word), _) if is_ignored(word, ignored) => tested.push(word),
+            (None, Some(words)) if !compared.contains(&words) => compared.push(words),
+            _ => {}
+        }
+        pending.extend(<[Func; 2]>::from(store.children(node)));
+    }
+    compared.iter().filter(|words| words.iter().any(|word| is_ignored(*word, ignored))).all(
+        |words| {
+            let is_alone = |word: &Word| {
+                let pairs = compared.iter().filter(|pair| pair.contains(word));
+                is_ignored(*word, ignored) && !tested.contains(word) && pairs.count() == 1
+            };
+            words.iter().all(is_alone)
+        },
+    )
+}
+
+/// The words of a comparison of two words.
+fn words_of(comparison: Comparison) -> Option<[Word; 2]> {
+    match comparison.other {
+        Compared::Word(other) => Some([comparison.word, other]),
+        Compared::Half(..) => None,
+    }
+}
+
+fn is_ignored(word: Word, ignored: u8) -> bool {
+    high_halves().enumerate().any(|(index, half)| half == word && ignored >> index & 1 == 1)
+}
+
+/// As [`loosest_of`]. Each recursion is at least one variable deeper.
 fn loosest(
     store: &mut Store,
     func: Func,
     ignored: u8,
     memo: &mut FxHashMap<Func, Func>,
 ) -> Result<Func, DiagramError> {
-    let Some(word) = store.top_word(func) else { return Ok(func) };
+    if store.as_verdict(func).is_some() {
+        return Ok(func);
+    }
     if let Some(done) = memo.get(&func) {
         return Ok(*done);
     }
     store.charge()?;
     let (var, low, high) = store.branch(func);
     let (low, high) = (loosest(store, low, ignored, memo)?, loosest(store, high, ignored, memo)?);
-    let is_ignored =
-        high_halves().enumerate().any(|(index, half)| half == word && ignored >> index & 1 == 1);
-    let read = match is_ignored {
+    let has_ignored = match (store.top_word(func), store.top_comparison(func).and_then(words_of)) {
+        (Some(word), _) => is_ignored(word, ignored),
+        (None, words) => words.into_iter().flatten().any(|word| is_ignored(word, ignored)),
+    };
+    let read = match has_ignored {
         true => store.choose(low, high, is_looser)?,
         false => store.make(var, low, high)?,
     };

@@ -73,10 +73,31 @@ fn several_arguments_are_compared_in_a_few_bits() {
         assert_eq!(syscall(&profile, "close", &[fd, count]), expected(fd | count == 0));
     }
     assert_eq!(
-        errors("ALLOW { read { fd == count } }"),
-        "1:19: this comparison depends on 64 bits of several arguments at once, the maximum is 16 \
-         (compare each argument with numbers, or only a few bits (`a & 7 == b & 7`))"
+        errors("ALLOW { read { fd & 0xffffff == count } }"),
+        "1:30: this comparison depends on 24 bits of several arguments at once, the maximum is 16 \
+         (compare whole arguments (`a == b`), each with numbers, or only a few bits (`a & 7 == b & 7`))"
     );
+}
+
+/// All bits of two arguments: 64 if one has 64 bits.
+#[test]
+fn two_arguments_are_compared() {
+    let profile = read(
+        "ALLOW { mmap(a, len) { a == len }, read { fd < count }, dup2 { oldfd != newfd },
+                 mprotect(a, b, c) { a & b == 0 && c >= b }, madvise(a, b) { (a & b) != 0 || a > b } } DEFAULT KILL",
+    );
+    let values = [0, 1, 2, 3, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0001, 0x2_0000_0001, u64::MAX];
+    for (a, b) in values.iter().flat_map(|a| values.iter().map(move |b| (*a, *b))) {
+        let check = |name: &str, args: &[u64], holds: bool| {
+            let expected = if holds { "ALLOW" } else { "KILL_THREAD" };
+            assert_eq!(syscall(&profile, name, args), expected, "{name} {a:#x} {b:#x}");
+        };
+        check("mmap", &[a, b], a == b);
+        check("read", &[a, 0, b], a < b);
+        check("dup2", &[a, b], a as u32 != b as u32);
+        check("mprotect", &[a, b, 2], a & b == 0 && 2 >= b);
+        check("madvise", &[a, b], a & b != 0 || a > b);
+    }
 }
 
 /// A condition and its negation divide all syscalls.

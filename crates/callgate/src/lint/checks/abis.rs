@@ -3,6 +3,7 @@
 
 use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::known_names;
+use callgate_codegen::query;
 use callgate_core::diagram::{DiagramError, Func, Pred};
 use callgate_core::{Arch, SeccompData, Word};
 
@@ -166,7 +167,7 @@ fn narrow(view: &mut View<'_>, func: Func) -> Result<Func, DiagramError> {
     let highs = (0..6).filter_map(Word::arg_high);
     let mut func = func;
     for high in highs {
-        func = view.store.restrict(func, high, 0)?;
+        func = query::restrict(&mut view.store, func, high, 0)?;
     }
     Ok(func)
 }
@@ -185,7 +186,7 @@ pub(in crate::lint) fn multiplexers(view: &mut View<'_>, findings: &mut Findings
                 let mut through = func;
                 for (word, value) in [(Word::arg_high(0), 0), (Word::arg_low(0), sub)] {
                     if let Some(word) = word {
-                        through = view.store.restrict(through, word, value)?;
+                        through = query::restrict(&mut view.store, through, word, value)?;
                     }
                 }
                 if view.permits(through)? == Pred::NEVER {

@@ -98,14 +98,15 @@ pub(in crate::lint) fn check(view: &mut View<'_>, findings: &mut Findings) -> Re
 
 /// The first argument that is uneven.
 fn uneven(view: &mut View<'_>, func: Func, is_wide: bool) -> Result<Option<Uneven>> {
-    if view.store.as_verdict(func).is_some() {
+    // A comparison of two arguments is a check of both, whichever comes first.
+    if view.store.as_verdict(func).is_some() || query::has_comparisons(&view.store, func) {
         return Ok(None);
     }
     let mut func = func;
     if !is_wide {
         // The high halves are 0 there, so that comparisons of them check nothing.
         for word in Place::ALL.iter().filter_map(|place| place.words().get(1).copied()) {
-            func = view.store.restrict(func, word, 0)?;
+            func = query::restrict(&mut view.store, func, word, 0)?;
         }
     }
     let permitted = view.permits(func)?;

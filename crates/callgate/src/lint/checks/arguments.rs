@@ -4,7 +4,7 @@ use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::{ArgFacts, facts};
 use callgate_codegen::query;
 use callgate_core::diagram::Func;
-use callgate_core::policy::{Field, Test};
+use callgate_core::policy::{Field, Shape, Test};
 use callgate_core::{Arch, Word};
 
 use crate::error::Result;
@@ -62,7 +62,7 @@ pub(in crate::lint) fn check(view: &mut View<'_>, findings: &mut Findings) -> Re
 /// An argument of 32 bits whose high half decides.
 fn high_bits(view: &mut View<'_>, findings: &mut Findings, place: Place) -> Result<()> {
     let Place { arch, nr, name, arg, high, low, func, index } = place;
-    let plain = view.store.restrict(func, high, 0)?;
+    let plain = query::restrict(&mut view.store, func, high, 0)?;
     let denied = view.denies(plain)?;
     let permitted = view.permits(func)?;
     let evades = view.store.and(denied, permitted)?;
@@ -92,7 +92,7 @@ fn high_bits(view: &mut View<'_>, findings: &mut Findings, place: Place) -> Resu
     if !is_signed(arg.ctype) {
         return Ok(());
     }
-    let extended = view.store.restrict(func, high, u32::MAX)?;
+    let extended = query::restrict(&mut view.store, func, high, u32::MAX)?;
     let (one, other) = (view.permits(plain)?, view.permits(extended)?);
     let differ = view.store.xor(one, other)?;
     let differ = view.store.and(differ, negative)?;
@@ -174,8 +174,8 @@ const PINNED: u32 = 24;
 fn pointer(view: &mut View<'_>, findings: &mut Findings, place: Place) -> Result<()> {
     let Place { arch, nr, name, arg, index, low, high, func } = place;
     let [null, other] = [[0, 0], [0x7fff, 0x1234_5678]].map(|[high_half, low_half]| {
-        let func = view.store.restrict(func, high, high_half)?;
-        view.store.restrict(func, low, low_half)
+        let func = query::restrict(&mut view.store, func, high, high_half)?;
+        query::restrict(&mut view.store, func, low, low_half)
     });
     let Some(field) = Field::arg(index) else { return Ok(()) };
     let is_null = view.store.test(&Test::eq(field, 0))?;
@@ -184,7 +184,7 @@ fn pointer(view: &mut View<'_>, findings: &mut Findings, place: Place) -> Result
         return Ok(());
     }
     let start = callgate_core::SeccompData { arch: arch.token(), nr, ..Default::default() };
-    let Some(data) = view.store.witness(func, only_null, start)? else { return Ok(()) };
+    let Some(data) = query::witness(&view.store, func, only_null, start)? else { return Ok(()) };
     let mut moved = data;
     moved.set_word(high, 0x7fff);
     moved.set_word(low, 0x1234_5678);
@@ -200,6 +200,12 @@ fn pointer(view: &mut View<'_>, findings: &mut Findings, place: Place) -> Result
 /// Whether a rule tests the argument with this low word.
 fn tests_argument(rule: &callgate_formats::statements::Statement, low: Word) -> bool {
     let mut found = false;
-    rule.when.for_each_test(&mut |test| found |= test.field.low_word() == low);
+    rule.when.for_each_leaf(&mut |leaf| {
+        found |= match leaf {
+            Shape::Test(test) => test.field.low_word() == low,
+            Shape::Fields(test) => [test.left, test.right].iter().any(|of| of.low_word() == low),
+            _ => false,
+        };
+    });
     found
 }
