@@ -86,7 +86,8 @@ mod tests {
         let parse = |words: &[&str]| {
             Options::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
         };
-        let parsed = parse(&["--seed", "7", "--rounds", "0", "--own", "a.so", "--keep", "k"]).unwrap();
+        let parsed =
+            parse(&["--seed", "7", "--rounds", "0", "--own", "a.so", "--keep", "k"]).unwrap();
         assert_eq!((parsed.seed, parsed.sets, parsed.rounds), (7, 300, 1));
         assert_eq!((parsed.own, parsed.keep), (Some("a.so".into()), Some("k".into())));
         for (words, why) in [

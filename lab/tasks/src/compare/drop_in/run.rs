@@ -81,8 +81,9 @@ fn measure(directory: &Path, libraries: [&Path; 2], options: &Options) -> Result
             (Answer::Made { .. }, Answer::Slow) => {
                 report.only_ours.push(format!("{name}: it takes seconds"));
             }
-            (Answer::Refused(why), Answer::Made { .. }) => {
-                report.only_theirs.push(format!("{name}: {why}"));
+            (Answer::Refused(why), Answer::Made { insns, .. }) => {
+                let line = format!("{name}: {why}; the original's has {insns} instructions");
+                report.only_theirs.push(line);
             }
             (Answer::Slow, Answer::Made { .. }) => {
                 report.only_theirs.push(format!("{name}: it takes seconds"));
