@@ -1,12 +1,13 @@
 //! `callgate run`: runs a command under a filter.
 
 use callgate_bpf::SyscallTable;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use callgate::{Action, Arch, SeccompData, Verdict};
+use callgate::{Action, Arch, Endian, SeccompData, Verdict};
 use callgate_bpf::FilterFlags;
 use callgate_core::diagram::{DiagramError, Func, Store};
-use callgate_core::{Program, Word};
+use callgate_core::{Emulator, Op, Program, Word};
 use callgate_linux::{Command, kernel};
 use clap::ValueHint;
 
@@ -118,12 +119,7 @@ fn check_that_a_command_can_run(filter: &SourceFilter, program: &Program) -> Res
             "--arch selects the architecture for which a source is read",
         );
     }
-    let mut store = Store::default();
-    let looked = store.program(program, filter.endian()).and_then(|root| {
-        let execve = forbidden(&mut store, root, arch, "execve")?;
-        Ok((root, execve, forbidden(&mut store, root, arch, "exit_group")?))
-    });
-    let (root, execve, exit_group) = match looked {
+    let Looked { execve, exit_group, verdicts } = match looked(program, filter.endian(), arch) {
         Ok(looked) => looked,
         // The program is installed unchanged, so no proof is needed.
         Err(error) => {
@@ -149,7 +145,7 @@ fn check_that_a_command_can_run(filter: &SourceFilter, program: &Program) -> Res
             "allow exit_group",
         );
     }
-    for verdict in store.verdicts(root) {
+    for verdict in verdicts {
         if matches!(verdict.action(), Action::UserNotif(_)) {
             return Err(Failure::about(
                 &filter.name,
@@ -163,7 +159,7 @@ fn check_that_a_command_can_run(filter: &SourceFilter, program: &Program) -> Res
                  such as ERRNO or LOG",
             ));
         }
-        if kernel::knows_action(verdict).is_ok_and(|known| !known) {
+        if !is_known_to_the_kernel(verdict) {
             report::warn_about(
                 &filter.name,
                 format!(
@@ -174,6 +170,57 @@ fn check_that_a_command_can_run(filter: &SourceFilter, program: &Program) -> Res
         }
     }
     Ok(())
+}
+
+fn is_known_to_the_kernel(verdict: Verdict) -> bool {
+    !kernel::knows_action(verdict).is_ok_and(|known| !known)
+}
+
+/// What a filter does with the syscalls that every command needs.
+struct Looked {
+    /// The verdicts of these syscalls if they are denied whatever their arguments are.
+    execve: Option<Verdict>,
+    exit_group: Option<Verdict>,
+    /// The verdicts that may need a warning.
+    verdicts: Vec<Verdict>,
+}
+
+/// What a filter does; with the MTBDD only if the program is not clear without it.
+fn looked(
+    program: &Program,
+    endian: Endian,
+    arch: Arch,
+) -> std::result::Result<Looked, DiagramError> {
+    if let Some(looked) = at_a_glance(program, arch) {
+        return Ok(looked);
+    }
+    let mut store = Store::default();
+    let root = store.program(program, endian)?;
+    Ok(Looked {
+        execve: forbidden(&mut store, root, arch, "execve")?,
+        exit_group: forbidden(&mut store, root, arch, "exit_group")?,
+        verdicts: store.verdicts(root),
+    })
+}
+
+/// The same for a program that decides both syscalls by arch and number, and has only constant verdicts that need no warning.
+/// The MTBDD of a program takes longer than to install it.
+fn at_a_glance(program: &Program, arch: Arch) -> Option<Looked> {
+    let insns = program.insns();
+    let mut emulator = Emulator::new(insns);
+    let mut denied = |name: &str| {
+        let Some(nr) = arch.number(name) else { return Some(None) };
+        let end = insns.get(emulator.emulate(arch.token(), nr).end)?;
+        (end.op == Op::RetK).then(|| Some(Verdict(end.k)).filter(|verdict| !verdict.permits()))
+    };
+    let (execve, exit_group) = (denied("execve")?, denied("exit_group")?);
+    let returns = || insns.iter().filter(|insn| insn.op.is_return());
+    let verdicts: BTreeSet<Verdict> = returns().map(|insn| Verdict(insn.k)).collect();
+    let is_usual = |verdict: &Verdict| {
+        !matches!(verdict.action(), Action::UserNotif(_)) && is_known_to_the_kernel(*verdict)
+    };
+    let are_usual = returns().all(|insn| insn.op == Op::RetK) && verdicts.iter().all(is_usual);
+    are_usual.then_some(Looked { execve, exit_group, verdicts: Vec::new() })
 }
 
 /// The verdict for a syscall that is denied whatever its arguments are; `None` if some arguments are permitted. TRACE

@@ -146,13 +146,45 @@ impl<'c> Lists<'c> {
             clauses.push(self.literals.clause(clause)?);
         }
         let tests: usize = clauses.iter().map(|clause| usize::from(clause.count)).sum();
+        let alone = match *clauses.as_slice() {
+            [clause, last] if last.is_always() => self.alone(clause, last.verdict),
+            _ => None,
+        };
         let code = match self.repeating {
+            _ if alone.is_some() => alone?,
             _ if tests < MANY_FOR_ONE_FORM => self.made_with(Repeated::No, clauses)?,
             Repeating::Always => self.made_with(Repeated::Yes, clauses)?,
             Repeating::IfShorter => self.shorter(clauses)?,
         };
         *self.of_cases.get_mut(list)? = Some(code);
         Some(code)
+    }
+
+    /// The code of one clause, and of another verdict where it does not hold: that of a list of both, in less time, because nothing
+    /// remains that could be shared. `None` if the clause has several tests of a word.
+    fn alone(&mut self, clause: Remaining, otherwise: Verdict) -> Option<CodeId> {
+        let mut literals = [None; MAX_LITERALS];
+        for (place, literal) in literals.iter_mut().zip(self.literals.of(&clause)) {
+            *place = Some((is_guard(literal), *literal));
+        }
+        let literals = literals.get_mut(..usize::from(clause.count))?;
+        // As in `next_word`.
+        literals.sort_unstable_by_key(|one| one.map(|(is_guard, one)| (is_guard, one.test.word)));
+        let mut words = 0u16;
+        for (_, literal) in literals.iter().flatten() {
+            let word = 1 << literal.test.word.index();
+            if words & word != 0 {
+                return None;
+            }
+            words |= word;
+        }
+        let (mut next, otherwise) = (self.graph.ret(clause.verdict), self.graph.ret(otherwise));
+        for (_, Literal { test, holds }) in literals.iter().rev().flatten() {
+            let targets = if *holds { [next, otherwise] } else { [otherwise, next] };
+            let code = self.over_test(*test, test.word, &targets)?;
+            next = self.loaded(test.word, code);
+        }
+        Some(next)
     }
 
     /// The shorter code of a long list of clauses. Code for each combination of results is given up when it needs more decisions
@@ -330,10 +362,6 @@ impl<'c> Lists<'c> {
     /// the alternatives are the same list again instead of one for each combination.
     fn next_word(&self, list: &List) -> Option<Word> {
         let first = self.clauses(list).next()?;
-        let is_guard = |literal: &Literal| {
-            let is_high = literal.test.word.argument().is_some_and(|(_, is_high)| is_high);
-            is_high && literal.holds && literal.test == of_zero(literal.test.word)
-        };
         let most = if self.repeated == Repeated::No { usize::MAX } else { MAX_NEAR };
         let near = self.clauses(list).take(most);
         let mut counts = [0u32; 16];
@@ -515,6 +543,12 @@ const NO_TEST: WordTest = WordTest { word: Word::NR, mask: 0, is_order: false, v
 
 /// Among how many clauses those are counted that have a test in common.
 const MAX_NEAR: usize = 64;
+
+/// Whether a literal demands that a high half is 0.
+fn is_guard(literal: &Literal) -> bool {
+    let is_high = literal.test.word.argument().is_some_and(|(_, is_high)| is_high);
+    is_high && literal.holds && literal.test == of_zero(literal.test.word)
+}
 
 /// The test whether a word is 0.
 fn of_zero(word: Word) -> WordTest {

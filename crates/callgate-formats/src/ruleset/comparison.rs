@@ -167,6 +167,13 @@ impl Conjunction {
         self.0.is_empty()
     }
 
+    /// Whether it consists of some of the comparisons of another condition.
+    pub(super) fn is_part_of(&self, other: &Conjunction) -> bool {
+        let mut rest = other.0.iter();
+        // Both are in the same order.
+        self.0.iter().all(|test| rest.any(|known| known == test))
+    }
+
     /// The comparisons at the indices whose bits are set. The result holds wherever this condition holds.
     pub(super) fn subset(&self, bits: u32) -> Conjunction {
         let chosen = self.0.iter().enumerate().filter(|(index, _)| bits >> index & 1 == 1);

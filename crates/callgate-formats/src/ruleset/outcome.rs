@@ -20,23 +20,45 @@ pub(super) struct Outcome<O> {
     pub(super) contradicting: Vec<(AddedRule<O>, AddedRule<O>)>,
 }
 
+/// From this number of conditions on, those that a condition implies are looked up, and not compared with it one by one.
+const MANY: usize = 128;
+
 impl<O: Copy> RuleSet<O> {
-    /// For each condition, the conditions that consist of some of its comparisons, and so hold wherever it holds.
-    /// Conditions with more comparisons than a rule of libseccomp can have get none.
-    pub(super) fn covering(&self) -> Vec<Vec<usize>> {
-        let lengths =
-            self.conditions.iter().fold(0u64, |set, tests| set | 1 << tests.len().min(63));
-        let some = |tests: &Conjunction| {
-            let all = 1u32.checked_shl(tests.len() as u32).filter(|_| tests.len() <= ARGS);
-            let is_length = |subset: &u32| lengths >> subset.count_ones() & 1 == 1;
-            let subsets = (1..all.unwrap_or(1).saturating_sub(1)).filter(is_length);
-            subsets.filter_map(|bits| self.indices.get(&tests.subset(bits)).copied()).collect()
+    /// For each of the different conditions of one syscall, another one that consists of some of its comparisons, and so holds
+    /// wherever it holds: the first in order of precedence. Conditions with more comparisons than a rule of libseccomp can have
+    /// have none.
+    fn implied(&self, conditions: &[usize]) -> Vec<Option<usize>> {
+        let tests =
+            |condition: usize| self.conditions.get(condition).filter(|one| one.len() <= ARGS);
+        let lengths = conditions.iter().filter_map(|one| self.conditions.get(*one));
+        let lengths = lengths.fold(0u64, |set, one| set | 1 << one.len().min(63));
+        // Different conditions of one length imply none of the others.
+        if lengths.count_ones() < 2 {
+            return vec![None; conditions.len()];
+        }
+        let is_first = |a: &usize, b: &usize| precedence(&self.conditions, *a, *b);
+        let compared = |one: &Conjunction| {
+            let is_implied = |other: &usize| {
+                let other = tests(*other).filter(|other| other.len() < one.len());
+                other.is_some_and(|other| other.is_part_of(one))
+            };
+            conditions.iter().copied().filter(is_implied).min_by(is_first)
         };
-        self.conditions.iter().map(some).collect()
+        if conditions.len() < MANY {
+            return conditions.iter().map(|one| tests(*one).and_then(compared)).collect();
+        }
+        let known: BTreeSet<usize> = conditions.iter().copied().collect();
+        let looked_up = |one: &Conjunction| {
+            let is_length = |subset: &u32| lengths >> subset.count_ones() & 1 == 1;
+            let subsets = (1..(1u32 << one.len()) - 1).filter(is_length);
+            let others = subsets.filter_map(|bits| self.indices.get(&one.subset(bits)).copied());
+            others.filter(|other| known.contains(other)).min_by(is_first)
+        };
+        conditions.iter().map(|one| tests(*one).and_then(looked_up)).collect()
     }
 
-    /// The effect of the rules of one syscall, with what [`RuleSet::covering`] returned.
-    pub(super) fn outcome(&self, rules: &[AddedRule<O>], covering: &[Vec<usize>]) -> Outcome<O> {
+    /// The effect of the rules of one syscall.
+    pub(super) fn outcome(&self, rules: &[AddedRule<O>]) -> Outcome<O> {
         let mut outcome =
             Outcome { live: Vec::new(), overridden: Vec::new(), contradicting: Vec::new() };
         let overridden = |loser: &AddedRule<O>, winner: &AddedRule<O>| Overridden {
@@ -52,7 +74,7 @@ impl<O: Copy> RuleSet<O> {
             return outcome;
         }
         if have_one_verdict(rules) {
-            outcome.live = self.uniform(rules, covering);
+            outcome.live = self.uniform(rules);
             return outcome;
         }
         let mut first_rules: BTreeMap<usize, usize> = BTreeMap::new();
@@ -61,12 +83,13 @@ impl<O: Copy> RuleSet<O> {
         }
         let first_with =
             |condition: &usize| first_rules.get(condition).and_then(|at| rules.get(*at));
+        let conditions: Vec<usize> = first_rules.keys().copied().collect();
+        let implied = self.implied(&conditions);
         let mut live = BTreeSet::new();
         for (index, rule) in rules.iter().enumerate() {
-            let shorter = shorter(rule.condition, covering);
-            let shorter = shorter.iter().filter(|index| first_rules.contains_key(index));
-            let winner = shorter.min_by(|a, b| precedence(&self.conditions, **a, **b));
-            if let Some(winner) = winner.and_then(first_with) {
+            let place = conditions.binary_search(&rule.condition).ok();
+            let winner = place.and_then(|place| implied.get(place).copied().flatten());
+            if let Some(winner) = winner.as_ref().and_then(first_with) {
                 if winner.verdict != rule.verdict {
                     outcome.overridden.push(overridden(rule, winner));
                 }
@@ -88,11 +111,20 @@ impl<O: Copy> RuleSet<O> {
         outcome
     }
 
-    /// The rules with an effect among conditional rules with one verdict.
-    fn uniform(&self, rules: &[AddedRule<O>], covering: &[Vec<usize>]) -> Vec<AddedRule<O>> {
-        let conditions: Vec<usize> = rules.iter().map(|rule| rule.condition).collect();
-        let places = deciding(&self.conditions, &conditions, covering);
-        places.into_iter().filter_map(|place| rules.get(place)).copied().collect()
+    /// The rules with an effect among conditional rules with one verdict, in order of precedence: of each condition the first one,
+    /// and none that implies another one.
+    fn uniform(&self, rules: &[AddedRule<O>]) -> Vec<AddedRule<O>> {
+        let mut first: Vec<(usize, &AddedRule<O>)> =
+            rules.iter().map(|rule| (rule.condition, rule)).collect();
+        // Stable: of equal conditions, the first rule stays.
+        first.sort_by_key(|(condition, _)| *condition);
+        first.dedup_by_key(|(condition, _)| *condition);
+        let conditions: Vec<usize> = first.iter().map(|(condition, _)| *condition).collect();
+        let implied = self.implied(&conditions);
+        let live = first.into_iter().zip(implied).filter(|(_, implied)| implied.is_none());
+        let mut live: Vec<(usize, &AddedRule<O>)> = live.map(|(rule, _)| rule).collect();
+        live.sort_unstable_by(|(a, _), (b, _)| precedence(&self.conditions, *a, *b));
+        live.into_iter().map(|(_, rule)| *rule).collect()
     }
 
     /// The indices of the rules of one syscall in order of precedence. Each is inserted, also one whose condition another
@@ -108,33 +140,12 @@ impl<O: Copy> RuleSet<O> {
     }
 }
 
-/// The indices of the conditions that decide, in order of precedence: each condition once, and none that implies another one.
-/// Independent of the origin of rules, so that it is compiled once.
-fn deciding(all: &[Conjunction], conditions: &[usize], covering: &[Vec<usize>]) -> Vec<usize> {
-    let mut places: Vec<(usize, usize)> =
-        conditions.iter().enumerate().map(|(place, condition)| (*condition, place)).collect();
-    if conditions.iter().any(|condition| !shorter(*condition, covering).is_empty()) {
-        let known: BTreeSet<usize> = conditions.iter().copied().collect();
-        let is_covered =
-            |condition| shorter(condition, covering).iter().any(|of| known.contains(of));
-        places.retain(|(condition, _)| !is_covered(*condition));
-    }
-    places.sort_by(|(a, _), (b, _)| precedence(all, *a, *b));
-    places.dedup_by_key(|(condition, _)| *condition);
-    places.into_iter().map(|(_, place)| place).collect()
-}
-
 /// The order in which two conditions decide; equal only for the same condition.
 fn precedence(all: &[Conjunction], left: usize, right: usize) -> Ordering {
     match (all.get(left), all.get(right)) {
         (Some(left), Some(right)) => left.precedence(right),
         _ => left.cmp(&right),
     }
-}
-
-/// The conditions that this one implies.
-fn shorter(condition: usize, covering: &[Vec<usize>]) -> &[usize] {
-    covering.get(condition).map_or(&[], Vec::as_slice)
 }
 
 // The order in which conditional rules of one syscall decide where more than one matches.
@@ -284,10 +295,45 @@ mod tests {
         for (origin, comparisons) in conditions.into_iter().enumerate() {
             set.add(1, comparisons, Verdict::ALLOW, origin);
         }
-        let outcome = set.outcome(set.rules_of(Target::Number(1)), &set.covering());
+        let outcome = set.outcome(set.rules_of(Target::Number(1)));
         let live: Vec<usize> = outcome.live.iter().map(|rule| rule.origin).collect();
         assert_eq!(live, [3, 0]);
         assert!(outcome.overridden.is_empty() && outcome.contradicting.is_empty());
+    }
+
+    /// Few conditions and many, beside all pairs.
+    #[test]
+    fn the_first_implied_condition_is_found() {
+        let mut found = 0;
+        for count in [3, 20, 6 * MANY] {
+            let mut set = RuleSet::new(Arch::X86_64);
+            let mut seed = count as u64;
+            for _ in 0..count {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888);
+                let random = |shift: u32| seed >> shift & 7;
+                let tests = (0..6).filter(|arg| seed >> (20 + arg) & 3 == 3).map(|arg| {
+                    Comparison::new(arg, Op::Eq, random(30 + 4 * u32::from(arg)) / 3).unwrap()
+                });
+                let tests: Vec<Comparison> = tests.collect();
+                if !tests.is_empty() {
+                    set.add(1, &tests, Verdict::ALLOW, ());
+                }
+            }
+            let conditions: Vec<usize> = (0..set.conditions.len()).collect();
+            let implied = set.implied(&conditions);
+            for (condition, implied) in conditions.iter().zip(implied) {
+                let tests = set.comparisons(*condition);
+                let others = conditions.iter().copied().filter(|other| other != condition);
+                let is_implied =
+                    |other: &usize| set.comparisons(*other).iter().all(|one| tests.contains(one));
+                let first =
+                    others.filter(is_implied).min_by(|a, b| precedence(&set.conditions, *a, *b));
+                assert_eq!(implied, first, "{tests:?}");
+                found += usize::from(implied.is_some());
+            }
+            assert_eq!(conditions.len() >= MANY, count > MANY);
+        }
+        assert!(found > 100, "{found}");
     }
 
     fn order(is_64bit: bool, tests: &[(u8, Op, u64)]) -> Vec<usize> {

@@ -1,7 +1,7 @@
 //! The rules for one architecture: adding them, what libseccomp rejects, and what is left as a policy.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 
 use super::by_syscall::{BySyscall, Target};
 use super::comparison::{Comparison, Conjunction};
@@ -10,6 +10,7 @@ use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::{KnownSyscall, is_known_name, nearest_name};
 use callgate_core::policy::{Condition, Rule, Section};
 use callgate_core::{Arch, SyscallSet, Verdict};
+use rustc_hash::FxHashMap as HashMap;
 
 /// The number of syscalls for which there is memory at once. Most filters of programs name fewer; profiles of containers name
 /// 300 to 450.
@@ -35,7 +36,8 @@ pub struct RuleSet<O> {
     arch: Arch,
     /// The distinct conditions; rules refer to them by index.
     pub(super) conditions: Vec<Conjunction>,
-    pub(super) indices: BTreeMap<Conjunction, usize>,
+    /// The indices of those with comparisons.
+    pub(super) indices: HashMap<Conjunction, usize>,
     /// The index of the condition without comparisons.
     pub(super) unconditional: Option<usize>,
     /// The rules of each syscall, in the order of its first rule, and where they are.
@@ -147,7 +149,7 @@ impl<O: Copy> RuleSet<O> {
         RuleSet {
             arch,
             conditions: Vec::new(),
-            indices: BTreeMap::new(),
+            indices: HashMap::default(),
             unconditional: None,
             syscalls: Vec::with_capacity(USUAL_SYSCALLS),
             by_syscall: BySyscall::new(arch),
@@ -283,13 +285,17 @@ impl<O: Copy> RuleSet<O> {
 
     /// The index of a condition; adds it if necessary.
     fn condition(&mut self, tests: Conjunction) -> usize {
+        let index = self.conditions.len();
+        if tests.is_empty() {
+            let known = *self.unconditional.get_or_insert(index);
+            if known == index {
+                self.conditions.push(tests);
+            }
+            return known;
+        }
         match self.indices.entry(tests) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(new) => {
-                let index = self.conditions.len();
-                if new.key().is_empty() {
-                    self.unconditional = Some(index);
-                }
                 self.conditions.push(new.key().clone());
                 *new.insert(index)
             }
@@ -298,20 +304,18 @@ impl<O: Copy> RuleSet<O> {
 
     /// The rules without effect.
     pub fn overridden(&self) -> Vec<Overridden<O>> {
-        let covering = self.covering();
         let outcomes = self.several_rules().filter(|(target, _)| target.number().is_some());
-        let outcomes = outcomes.map(|(_, rules)| self.outcome(rules, &covering));
+        let outcomes = outcomes.map(|(_, rules)| self.outcome(rules));
         outcomes.flat_map(|outcome| outcome.overridden).collect()
     }
 
     /// The pairs of rules with the same condition and different verdicts that no other rule decides. Precedence does
     /// not order them.
     pub fn contradictions(&self) -> Vec<Conflict<O>> {
-        let covering = self.covering();
         let mut conflicts = Vec::new();
         for (target, rules) in self.several_rules() {
             let Some(nr) = target.number() else { continue };
-            let pairs = self.outcome(rules, &covering).contradicting;
+            let pairs = self.outcome(rules).contradicting;
             let conflict = |(earlier, later)| self.conflict(Some(nr), &earlier, &later);
             conflicts.extend(pairs.into_iter().map(conflict));
         }
@@ -444,7 +448,6 @@ impl<O: Copy> RuleSet<O> {
     /// The rules of a section: unconditional ones grouped by verdict, then conditional ones by syscall and
     /// precedence.
     fn rules(&self) -> Vec<Rule> {
-        let covering = self.covering();
         // For each verdict the numbers, as ranges.
         let mut always: Vec<(Verdict, Vec<(u32, u32)>)> = Vec::new();
         let mut when = Vec::new();
@@ -453,7 +456,7 @@ impl<O: Copy> RuleSet<O> {
             let live = match rules {
                 [_] => rules,
                 _ => {
-                    outcome = self.outcome(rules, &covering);
+                    outcome = self.outcome(rules);
                     &outcome.live
                 }
             };

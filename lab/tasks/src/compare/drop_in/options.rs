@@ -23,6 +23,7 @@ rules, as it does for some ordered comparisons, counts neither as longer nor as 
   --only K           only the set with this number
   --rounds N         the number of processes per library and set; the median counts (default 5)
   --rows N           the number of worst rows that are printed (default 10)
+  --keep DIR         keep the rules of each set in this directory, and the original's program
   --own PATH         instead of this workspace's library
   --original PATH    instead of that of the machine
 ";
@@ -35,6 +36,7 @@ pub(super) struct Options {
     pub(super) only: Option<usize>,
     pub(super) rounds: usize,
     pub(super) rows: usize,
+    pub(super) keep: Option<PathBuf>,
     pub(super) own: Option<PathBuf>,
     pub(super) original: PathBuf,
 }
@@ -48,6 +50,7 @@ impl Options {
             only: None,
             rounds: 5,
             rows: 10,
+            keep: None,
             own: None,
             original: PathBuf::from(directory).join("libseccomp.so.2"),
         };
@@ -64,6 +67,7 @@ impl Options {
                 "--only" => options.only = Some(number(value()?)?),
                 "--rounds" => options.rounds = number(value()?)?.max(1),
                 "--rows" => options.rows = number(value()?)?,
+                "--keep" => options.keep = Some(value()?.into()),
                 "--own" => options.own = Some(value()?.into()),
                 "--original" => options.original = value()?.into(),
                 _ => return Err(format!("unknown option {word}; try --help")),
@@ -82,9 +86,10 @@ mod tests {
         let parse = |words: &[&str]| {
             Options::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
         };
-        let parsed = parse(&["--seed", "7", "--rounds", "0", "--own", "a.so"]).unwrap();
+        let parsed =
+            parse(&["--seed", "7", "--rounds", "0", "--own", "a.so", "--keep", "k"]).unwrap();
         assert_eq!((parsed.seed, parsed.sets, parsed.rounds), (7, 300, 1));
-        assert_eq!(parsed.own, Some("a.so".into()));
+        assert_eq!((parsed.own, parsed.keep), (Some("a.so".into()), Some("k".into())));
         for (words, why) in [
             (&["--sets"][..], "--sets lacks a value"),
             (&["--sets", "many"], "not many"),

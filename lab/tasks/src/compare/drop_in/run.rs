@@ -43,12 +43,17 @@ fn measure(directory: &Path, libraries: [&Path; 2], options: &Options) -> Result
         Some(only) => only..only + 1,
         None => 0..options.sets,
     };
-    let rules = directory.join("rules");
+    let kept = options.keep.as_deref();
+    kept.map_or(Ok(()), make)?;
     for number in numbers.clone() {
         let set = Set::draw(options.seed, number, &container)?;
         if number % 20 == 0 {
             eprintln!("drop-in: set {number} of {}", numbers.end);
         }
+        let rules = match kept {
+            Some(kept) => kept.join(set.number.to_string()),
+            None => directory.join("rules"),
+        };
         write(&rules, text::write(&set.rules))?;
         let name = format!("set {}, {}", set.number, set.kind.name());
         // One after the other, so that what else the machine does is shared by both.
@@ -62,7 +67,7 @@ fn measure(directory: &Path, libraries: [&Path; 2], options: &Options) -> Result
                 let edges = Peer::LibseccompLinear.edges(&set.rules);
                 let policy = set.rules.with_edges(edges).to_policy()?;
                 // The original's, which was written last.
-                let program = read(&directory.join("rules.bpf"))?;
+                let program = read(&rules.with_extension("bpf"))?;
                 report.rows.push(Row {
                     name,
                     insns: [insns, of_original],
@@ -76,8 +81,9 @@ fn measure(directory: &Path, libraries: [&Path; 2], options: &Options) -> Result
             (Answer::Made { .. }, Answer::Slow) => {
                 report.only_ours.push(format!("{name}: it takes seconds"));
             }
-            (Answer::Refused(why), Answer::Made { .. }) => {
-                report.only_theirs.push(format!("{name}: {why}"));
+            (Answer::Refused(why), Answer::Made { insns, .. }) => {
+                let line = format!("{name}: {why}; the original's has {insns} instructions");
+                report.only_theirs.push(line);
             }
             (Answer::Slow, Answer::Made { .. }) => {
                 report.only_theirs.push(format!("{name}: it takes seconds"));
