@@ -10,7 +10,7 @@ use callgate::compile::{Options, compile, recompile};
 use callgate::{Endian, Verdict};
 use callgate_core::diagram::{Budget, Store};
 use callgate_core::policy::{Cmp, Condition, Field, Rule, Test};
-use callgate_core::{Insn, Op, Program, SyscallSet, Word};
+use callgate_core::{Insn, Op, Program, SyscallSet};
 use callgate_testing::is_thorough;
 use callgate_testing::processor_time::within;
 use callgate_testing::random::{Rng, x86_64};

@@ -26,7 +26,7 @@ const MAX_OF_SUFFIXES: u32 = 16_000_000;
 
 /// How many of those steps each literal of an interval may take before its paths are followed in another way, and the literals that
 /// each interval has besides its own.
-const STEPS_OF_LITERAL: u32 = 16;
+const STEPS_OF_LITERAL: u32 = 64;
 const FEW_LITERALS: u32 = 64;
 
 /// How many clauses are not worth reducing to those that may still hold.

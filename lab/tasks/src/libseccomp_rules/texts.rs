@@ -53,7 +53,8 @@ pub(super) fn compare(
     let start = SeccompData { arch: arch.token(), ..SeccompData::default() };
     let witness = store.witness(text, program, start).map_err(|error| error.to_string())?;
     let data = witness.ok_or("two functions without a difference")?;
-    let [says, does] = [text, program].map(|func| store.evaluate(func, &data).0);
+    let verdict = |func| store.evaluate(func, &data).map_err(|error| error.to_string());
+    let (says, does) = (verdict(text)?.0, verdict(program)?.0);
     let expected = model.verdicts(data.arch, data.nr, &data.args);
     match expected.contains(&says) && !expected.contains(&does) {
         true => Ok(Compared::ProgramErrs),

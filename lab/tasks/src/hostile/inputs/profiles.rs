@@ -126,7 +126,12 @@ pub(super) const READERS: &[Reader] = &[
         is_log: false,
         commands: &["compile inspect.json -o /dev/null"],
         inputs: &[
-            input!("containers", "[{}", [",{{\"Name\":\"{}\",\"HostConfig\":{{\"SecurityOpt\":[]}}}}", |n| n], "]"),
+            input!(
+                "containers",
+                "[{}",
+                [",{{\"Name\":\"{}\",\"HostConfig\":{{\"SecurityOpt\":[]}}}}", |n| n],
+                "]"
+            ),
             input!("options", "[\"seccomp={}\"", [",\"x={}\"", |n| n], "]"),
             input!(
                 "names in a profile in a string",
