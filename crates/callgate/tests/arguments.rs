@@ -1,8 +1,9 @@
 //! Policies and programs that compare arguments with each other.
 
-use callgate::compile::{Options, compile, recompile};
+use callgate::compile::{Options, compile};
 use callgate::explain::outcome;
 use callgate::fuzz::plain_program;
+use callgate::optimize::optimize;
 use callgate::sets::not_in_func;
 use callgate::{Arch, Verdict};
 use callgate_bpf::random::Rng;
@@ -72,7 +73,7 @@ fn programs_are_optimized_and_never_longer() {
         let plain = plain_program(&policy).unwrap();
         let arches: Vec<Arch> = policy.arches().collect();
         let options = Options { aim: Aim::Size, ..Options::default() };
-        let optimized = recompile(&plain.clone().into(), policy.endian(), &arches, &options);
+        let optimized = optimize(&plain.clone().into(), policy.endian(), &arches, &options);
         let optimized = optimized.unwrap().program;
         assert!(optimized.len() <= plain.len(), "seed {seed}: {policy:#x?}");
         shorter += usize::from(optimized.len() < plain.len());

@@ -65,13 +65,15 @@ fn arithmetic_on_two_arguments() {
     }
 }
 
+/// Of whole arguments they are variables of the diagram; of computed values all bits count.
 #[test]
-fn comparisons_of_two_arguments() {
+fn comparisons_of_an_argument_with_a_sum() {
     for op in [Op::JeqX, Op::JgtX, Op::JgeX, Op::JsetX] {
         let mut insns = vec![
             Insn::new(Op::LdWordAbs, 16),
             Insn::new(Op::Tax, 0),
             Insn::new(Op::LdWordAbs, 24),
+            Insn::new(Op::AddK, 1),
             Insn::branch(op, 0, 0, 1),
         ];
         end(&mut insns);

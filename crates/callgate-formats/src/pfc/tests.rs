@@ -218,7 +218,7 @@ fn the_text_may_be_among_other_output() {
     );
     assert_eq!(
         errors(&format!("{marked}{marked}")),
-        "15:1: a second filter begins here\n  help: give one of them, in a file of its own"
+        "16:1: a second filter begins here\n  help: give one of them, in a file of its own"
     );
 }
 

@@ -94,6 +94,8 @@ mod tests {
             (format!("tee p <<-END >/dev/null\n{PROFILE}END\n"), 1),
             (format!("$ cat p.json\n{PROFILE}$ \n"), 1),
             (format!("root@host:~# docker inspect web\n{PROFILE}"), 1),
+            // A paste without its end.
+            (format!("```\n{PROFILE}"), 1),
             (format!("see\n```\nls -l\n```\nand\n```\n{PROFILE}```\n"), 6),
         ] {
             let inner = policy_within(&text).unwrap_or_else(|| panic!("{text}"));
@@ -113,7 +115,6 @@ mod tests {
             String::new(),
             "just text\n".to_owned(),
             format!("```\n{PROFILE}```\n```\n{PROFILE}```\n"),
-            format!("```\n{PROFILE}"),
             "```\nret ALLOW\n```\n".to_owned(),
             "x = 1 << 4\n".to_owned(),
             format!(
