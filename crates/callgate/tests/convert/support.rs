@@ -49,11 +49,12 @@ pub(crate) fn closest_options(target: LanguageId) -> ConvertOptions {
 
 /// Whether no policy of the language permits at most what a filter permits.
 pub(crate) fn has_no_policy(error: &str) -> bool {
-    const STARTS: [&str; 4] = [
+    const STARTS: [&str; 5] = [
         "libseccomp also applies rules",
         "systemd 258 always allows write",
         "every policy of ",
         "the filter is the same for all architectures, and none is given",
+        "the filter compares arguments with each other",
     ];
     STARTS.iter().any(|start| error.starts_with(start))
         || error.contains(" has no filters for ")
