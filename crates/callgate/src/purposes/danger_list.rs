@@ -29,6 +29,7 @@ pub fn danger_in_words(syscall: &str, args: &[Option<u64>; 6], arch: Arch) -> Op
 }
 
 /// The dangerous syscalls with this power, sorted by name.
+#[cfg(feature = "sources")]
 pub(crate) fn with_power(power: Power) -> impl Iterator<Item = &'static Danger> {
     DANGERS.iter().filter(move |danger| danger.power == Some(power))
 }

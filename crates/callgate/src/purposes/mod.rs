@@ -11,6 +11,7 @@ mod purpose;
 
 pub use allowed::{AllowedDanger, FurtherDanger, allowed_dangers, further_dangers};
 pub use danger::{Danger, DangerousValue, Power, Severity};
+#[cfg(feature = "sources")]
 pub(crate) use danger_list::with_power;
 pub use danger_list::{danger, danger_in_words};
 pub use purpose::Purpose;
