@@ -15,7 +15,7 @@
 //!
 //! - `clauses`: from the rules of a policy to clauses and lists, each of which is stored once (`clause_table`, `distinct`);
 //! - `knowledge`: what is known about the words on a path;
-//! - `follow`: the paths of a program;
+//! - `follow`: the paths of a program, with ends that are proved on their own (`follow/suffixes`);
 //! - `word_comparison`, `types`: comparisons of words, and the public types.
 
 mod clause_table;
