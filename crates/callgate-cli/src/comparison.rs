@@ -102,7 +102,14 @@ impl Functions {
         let arguments = self.arguments;
         for func in [&mut self.a, &mut self.b] {
             let read = arguments.read(&mut self.store, *func);
-            *func = read.map_err(|error| Failure::new(error.to_string()))?;
+            *func = read.map_err(|error| match error {
+                DiagramError::UNDECIDED => {
+                    let what = "a filter compares bits of an argument that the kernel ignores with other words, so it is not \
+                                decided what it allows for those that the kernel reads";
+                    Failure::new(what).help("--arguments filter compares all bits")
+                }
+                _ => Failure::new(error.to_string()),
+            })?;
         }
         Ok(())
     }
