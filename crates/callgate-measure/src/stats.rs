@@ -39,17 +39,16 @@ pub const STATE_OF_TIME: f64 = 0.025;
 /// The share of the batches that are faster, and that are slower, than those that count for [`States`].
 const BEYOND_STATES: f64 = 0.02;
 
-/// By which shares all times may be longer or shorter in another state of the machine.
+/// By which shares all times may be longer or shorter in another state of the machine that batches show, besides [`STATE`].
 ///
 /// If a machine has a fast and a slow state, because another one has the other half of the same core, some milliseconds of any few
 /// seconds are in the other state, even if most of an hour is in neither. In both, the costs of filters differ by the same factor as the
-/// time without a filter. So the range of the batches without a filter, and [`STATE`] beyond both ends, is what a difference may be in
-/// the other state.
+/// time without a filter. So the range of the batches without a filter is what a difference may be in the other state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct States {
-    /// At least [`STATE`].
+    /// At least 0.
     pub longer: f64,
-    /// At least [`STATE`].
+    /// At least 0.
     pub shorter: f64,
 }
 
@@ -58,10 +57,7 @@ impl States {
     pub fn seen(times: &[f64]) -> States {
         let of = |share: f64| quantile(times, share).zip(median(times)).filter(|pair| pair.1 > 0.0);
         let ratio = |share: f64| of(share).map_or(1.0, |(time, median)| time / median);
-        States {
-            longer: ratio(1.0 - BEYOND_STATES) - 1.0 + STATE,
-            shorter: 1.0 - ratio(BEYOND_STATES) + STATE,
-        }
+        States { longer: ratio(1.0 - BEYOND_STATES) - 1.0, shorter: 1.0 - ratio(BEYOND_STATES) }
     }
 }
 
@@ -131,14 +127,13 @@ impl Interval {
     }
 
     /// The interval of a difference of times if the machine may be in another state; `time` is that from which it is a
-    /// difference.
+    /// difference. The states that batches show are not an error that may be the opposite of another one: they are added.
     #[must_use]
     pub fn in_any_state(self, time: f64, states: States) -> Interval {
-        let of = |share: f64| (share * self.median).hypot(STATE_OF_TIME * time);
-        let (more, less) = (of(states.longer), of(states.shorter));
-        let (above, below) = if self.median < 0.0 { (less, more) } else { (more, less) };
-        let Interval { median, .. } = self;
-        self.with_error_of(Interval { median, low: median - below, high: median + above })
+        let unseen = (STATE * self.median).hypot(STATE_OF_TIME * time);
+        let (more, less) = (states.longer * self.median, -states.shorter * self.median);
+        let Interval { median, low, high } = self.symmetric().with_error(unseen);
+        Interval { median, low: low + more.min(less), high: high + more.max(less) }
     }
 
     /// As [`Interval::with_error_of`], for an error of this much to both sides.
@@ -152,6 +147,14 @@ impl Interval {
     #[must_use]
     pub fn widened(self, by: f64) -> Interval {
         Interval { low: self.low - by, high: self.high + by, ..self }
+    }
+
+    /// As far to both sides as to the farther one. The median of few rounds of which some are in another state is close to most of
+    /// them, in the wrong state as often as in the right one.
+    #[must_use]
+    pub fn symmetric(self) -> Interval {
+        let by = (self.high - self.median).max(self.median - self.low);
+        Interval { low: self.median - by, high: self.median + by, ..self }
     }
 
     /// All numbers times a factor that is not negative.
@@ -383,19 +386,24 @@ mod tests {
         // A tenth of the batches are in the other state.
         let times = |most: f64, few: f64| [vec![most; 36], vec![few; 4]].concat();
         let (fast, slow) = (States::seen(&times(200.0, 280.0)), States::seen(&times(280.0, 200.0)));
-        assert_eq!(fast, States { longer: 280.0 / 200.0 - 1.0 + STATE, shorter: STATE });
-        assert_eq!(slow, States { longer: STATE, shorter: 1.0 - 200.0 / 280.0 + STATE });
+        assert_eq!(fast, States { longer: 280.0 / 200.0 - 1.0, shorter: 0.0 });
+        assert_eq!(slow, States { longer: 0.0, shorter: 1.0 - 200.0 / 280.0 });
         // A filter that costs 50 ns in the fast state and 70 in the slow one.
         let exact = |median: f64| Interval { median, low: median, high: median };
         let in_fast = exact(50.0).in_any_state(200.0, fast);
         let in_slow = exact(70.0).in_any_state(280.0, slow);
-        assert!(in_fast.low > 43.0 && in_fast.low < 45.0 && in_fast.high > 70.0, "{in_fast:?}");
+        let unseen = (STATE * 50.0).hypot(STATE_OF_TIME * 200.0);
+        assert!((in_fast.low - (50.0 - unseen)).abs() < 1e-9, "{in_fast:?}");
+        assert!((in_fast.high - (70.0 + unseen)).abs() < 1e-9, "{in_fast:?}");
         assert!(in_slow.high > 77.0 && in_slow.high < 79.0 && in_slow.low < 50.0, "{in_slow:?}");
         // What is saved is less in the fast state.
         let saved = exact(-50.0).in_any_state(200.0, fast);
         assert_eq!((saved.low, saved.high), (-in_fast.high, -in_fast.low));
-        assert_eq!(States::seen(&[100.0; 3]), States { longer: STATE, shorter: STATE });
-        assert_eq!(States::seen(&[]), States { longer: STATE, shorter: STATE });
+        // An error of the rounds is added to the states, not compensated by them, and may be one to the other side.
+        let rounds = Interval { median: 50.0, low: 30.0, high: 51.0 };
+        assert!(rounds.in_any_state(200.0, fast).high > 90.0);
+        let one = States { longer: 0.0, shorter: 0.0 };
+        assert_eq!((States::seen(&[100.0; 3]), States::seen(&[])), (one, one));
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //!   change. After one round it is not known.
 
 use callgate_measure::Samples;
-use callgate_measure::stats::{self, Interval, STATE_OF_TIME, States};
+use callgate_measure::stats::{self, Interval, STATE, STATE_OF_TIME, States};
 
 /// The times of several subjects for one body.
 #[derive(Clone, Debug)]
@@ -85,27 +85,32 @@ impl Times {
         let interval = Interval::of(&values, 0)?;
         let (low, high) = (interval.low.min(value), interval.high.max(value));
         let interval = Interval { median: value, low, high };
-        Some(interval.with_error_of(self.in_other_states(value, &of)))
+        Some(self.in_other_states(interval, &of))
     }
 
-    /// The figure if the machine is in another state: if everything takes longer or shorter by a share, or one subject by a share of the
-    /// baseline.
-    fn in_other_states(&self, value: f64, of: &dyn Fn(Of<'_>) -> f64) -> Interval {
+    /// The interval of a figure if the machine is in another state: if everything takes longer or shorter by a share, or one subject by a
+    /// share of the baseline. See [`Interval::in_any_state`].
+    fn in_other_states(&self, own: Interval, of: &dyn Fn(Of<'_>) -> f64) -> Interval {
+        let value = own.median;
         let time = |subject: usize| self.estimates.get(subject).copied().unwrap_or(f64::NAN);
         let base = time(self.base);
-        let all_by = |factor: f64| of(&|subject| time(subject) * factor) - value;
-        let by_state = [all_by(1.0 + self.states.longer), all_by(1.0 - self.states.shorter)];
-        let by_state = by_state.into_iter().filter(|more| more.is_finite());
-        let (less, more) =
-            by_state.fold((0.0, 0.0), |(less, more), by| (by.min(less), by.max(more)));
+        let all_by = |longer: f64, shorter: f64| {
+            let by = [1.0 + longer, 1.0 - shorter]
+                .map(|factor| of(&|subject| time(subject) * factor) - value);
+            let by = by.into_iter().filter(|more| more.is_finite());
+            by.fold((0.0, 0.0), |(less, more): (f64, f64), by| (by.min(less), by.max(more)))
+        };
         let of_one = |one: usize| {
             let more = STATE_OF_TIME * base;
             of(&|subject| time(subject) + if subject == one { more } else { 0.0 }) - value
         };
         let ones = (0..self.estimates.len()).filter(|one| *one != self.base).map(of_one);
         let ones = ones.filter(|more| more.is_finite()).map(|more| more * more).sum::<f64>();
-        let (below, above) = (less.hypot(ones.sqrt()), more.hypot(ones.sqrt()));
-        Interval { median: value, low: value - below, high: value + above }
+        let (less, more) = all_by(STATE, STATE);
+        let (low, high) = (value - less.hypot(ones.sqrt()), value + more.hypot(ones.sqrt()));
+        let unseen = own.symmetric().with_error_of(Interval { median: value, low, high });
+        let (less, more) = all_by(self.states.longer, self.states.shorter);
+        Interval { low: unseen.low + less, high: unseen.high + more, ..unseen }
     }
 
     /// The time of a subject.
@@ -126,8 +131,6 @@ impl Times {
 
 #[cfg(test)]
 mod tests {
-    use callgate_measure::stats::STATE;
-
     use super::*;
 
     /// The machine is slower in some rounds; each subject adds the same to all of them.
@@ -179,9 +182,9 @@ mod tests {
         let times = unsteady();
         let over = times.over(1).unwrap();
         // The same in each round, 800 is the baseline, and 900 in a third of them.
-        let of_state = |share: f64| (share * 100.0).hypot(STATE_OF_TIME * 800.0);
-        assert!((over.high - 100.0 - of_state(0.125 + STATE)).abs() < 1e-9, "{over:?}");
-        assert!((100.0 - over.low - of_state(STATE)).abs() < 1e-9, "{over:?}");
+        let unseen = (STATE * 100.0).hypot(STATE_OF_TIME * 800.0);
+        assert!((over.high - 112.5 - unseen).abs() < 1e-9, "{over:?}");
+        assert!((100.0 - over.low - unseen).abs() < 1e-9, "{over:?}");
         // The time itself is not: 900 and 1,000.
         let time = times.time(1).unwrap();
         assert!(time.low <= 900.0 && time.high >= 900.0 && time.is_known());
