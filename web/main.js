@@ -184,6 +184,7 @@ function connect() {
   connectUndo(current, replaceBy);
   connectPanel({
     follow,
+    read: (name) => place("text", "", `${name}\n`),
     apply(text) {
       replacing("change");
       get("text").value = text;

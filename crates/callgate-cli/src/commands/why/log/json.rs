@@ -6,7 +6,7 @@ use callgate::purposes::{Danger, Purpose, danger};
 use callgate::{Arch, Verdict};
 use callgate_formats::CapSet;
 use callgate_requests::json::Json;
-use callgate_requests::logged::data;
+use callgate_requests::logged::{action, data};
 use callgate_requests::syscall;
 use callgate_trace::denials::{Denial, DenialLog, Evidence, UnreadLine};
 use callgate_trace::recording::{Caveat, SyscallId};
@@ -211,7 +211,7 @@ fn denial_fields(denial: &Denial) -> Vec<(&'static str, Json)> {
     });
     let returned = denial.verdicts.iter().map(|(verdict, count)| {
         Json::Object(vec![
-            ("action", super::action::action(*verdict).into()),
+            ("action", action(*verdict).into()),
             ("count", (*count).into()),
         ])
     });
