@@ -146,14 +146,15 @@ export function counting(bytes) {
   return { bytes: assemble(sections, changed), count: bodies.length };
 }
 
-/** The two parts: the first one has the functions for which `isFirst` is true of their number. */
-export function split(bytes, isFirst) {
+/** The two parts: the first one has the functions for which `chooses` is true of their number and size. */
+export function split(bytes, chooses) {
   const { sections, types, table, memory, globals, functions, bodies } = parse(bytes);
   // A type that no function of the module has, for what no call can find.
   const unused = { params: Array(16).fill(F64), results: [] };
   if (types.some(({ params }) => String(params) === String(unused.params))) refuse("its types are unusual");
   // The slots behind those of the module: of the functions of the second part, and of the first one.
   const numbers = bodies.map((_, number) => number);
+  const isFirst = (number) => chooses(number, bodies[number].length);
   const [first, second] = [numbers.filter(isFirst), numbers.filter((number) => !isFirst(number))];
   const slots = new Map([...second, ...first].map((number, at) => [number, table.min + at]));
   const all = table.min + numbers.length;
