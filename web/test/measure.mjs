@@ -67,8 +67,9 @@ async function measure(browser, address) {
   if (!isPasted) throw new Error("the answer is not about the pasted profile");
   const [core] = await page.evaluate(() => globalThis.durations);
   const sizes = await page.evaluate(() => performance.getEntriesByType("resource").reduce((sum, one) => sum + one.transferSize, 0));
+  const module = await page.evaluate(() => performance.getEntriesByName(new URL("callgate.wasm", location.href).href)[0].responseEnd);
   await context.close();
-  return { first, answered: answered + (SLOWDOWN - 1) * core, ready, core: SLOWDOWN * core, sizes };
+  return { first, module, answered: answered + (SLOWDOWN - 1) * core, ready, core: SLOWDOWN * core, sizes };
 }
 
 const server = spawn(process.execPath, [SERVER, directory, "0"], { stdio: ["ignore", "pipe", "inherit"] });
@@ -81,6 +82,7 @@ try {
   const of = (key) => median(all.map((one) => one[key]));
   const seconds = (key) => `${(of(key) / 1000).toFixed(1)} s`;
   console.log(`the answer to the example is drawn: ${seconds("first")}`);
+  console.log(`the first part of the module is there: ${seconds("module")}`);
   console.log(`the first pasted profile is answered: ${seconds("answered")}, of which the core takes ${seconds("core")}`);
   console.log(`the editor is there: ${seconds("ready")}`);
   console.log(`transferred: ${(of("sizes") / 1000).toFixed(0)} kB; ${rounds} rounds`);
