@@ -358,7 +358,7 @@ fn a_name_is_a_built_in_profile() {
         assert!(field(&answer, "head").contains("built-in profile"), "{name}: {answer:?}");
         assert!(answer.get("rules").unwrap().items().is_empty(), "its text is not in the field");
     }
-    let before = r#", "before": {"text": "docker-default", "name": "before"}"#;
+    let before = r#", "before": {"text": "docker-default", "machine": "x86_64", "kernel": "6.18"}"#;
     let same = ask("compare", "docker-default", before);
     assert_eq!(field(&same, "status"), "Both filters do the same.");
     let unknown = ask("explanation", "docker-default@1", "");
@@ -382,7 +382,8 @@ fn a_help_that_names_built_in_profiles_shows_them() {
     let pod = "kind: Pod\nspec:\n  securityContext:\n    seccompProfile: {type: RuntimeDefault}\n";
     assert_eq!(of(&format!("apiVersion: v1\n{pod}")), ["containerd-default", "crio-default"]);
     assert_eq!(of("services:\n  web:\n    image: a\n"), ["docker-default", "podman-default"]);
-    let container = r#"[{"Id": "3f2c9be1f0d2", "Name": "/db", "HostConfig": {"SecurityOpt": null}}]"#;
+    let container =
+        r#"[{"Id": "3f2c9be1f0d2", "Name": "/db", "HostConfig": {"SecurityOpt": null}}]"#;
     assert_eq!(of(container), ["docker-default"]);
     assert!(of("ALLOW { raed } DEFAULT KILL").is_empty());
 }

@@ -73,10 +73,16 @@ mod tests {
     #[test]
     fn the_page_has_the_options_and_tabs_that_its_advice_names() {
         let page = include_str!("../../../../web/index.html");
-        for label in ["Architectures", "Format", "Newer syscalls", "minijail", "systemd", "Kernel"] {
+        for label in ["Architectures", "Format", "Newer syscalls", "minijail", "systemd", "Kernel"]
+        {
             assert!(page.contains(&format!(">{label}</label>")), "{label}");
         }
-        for part in [">Optimize</button>", "default action (crun)", "the closest stricter policy", "<summary>Options</summary>"] {
+        for part in [
+            ">Optimize</button>",
+            "default action (crun)",
+            "the closest stricter policy",
+            "<summary>Options</summary>",
+        ] {
             assert!(page.contains(part), "{part}");
         }
     }

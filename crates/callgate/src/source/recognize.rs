@@ -55,11 +55,7 @@ pub(super) fn file_name(text: &str, help: &str) -> Option<Diagnostic> {
 
 /// The errors about a text that was read as a program because its format was not detected: if already its first line is not an
 /// instruction, this is what is wrong, and the other lines say nothing more. `advice` is how the format is given.
-pub(super) fn of_no_format(
-    errors: Vec<Diagnostic>,
-    bytes: &[u8],
-    advice: &str,
-) -> Vec<Diagnostic> {
+pub(super) fn of_no_format(errors: Vec<Diagnostic>, bytes: &[u8], advice: &str) -> Vec<Diagnostic> {
     let is_text = |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
     let first = bytes.split(|byte| *byte == b'\n').position(|line| is_text(&line));
     let failed = errors.first().and_then(|error| error.position);

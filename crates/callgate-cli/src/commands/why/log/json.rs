@@ -210,10 +210,7 @@ fn denial_fields(denial: &Denial) -> Vec<(&'static str, Json)> {
         Json::Object(vec![("name", name.as_str().into()), ("count", (*count).into())])
     });
     let returned = denial.verdicts.iter().map(|(verdict, count)| {
-        Json::Object(vec![
-            ("action", action(*verdict).into()),
-            ("count", (*count).into()),
-        ])
+        Json::Object(vec![("action", action(*verdict).into()), ("count", (*count).into())])
     });
     let known = denial.call.args.iter().map(|arg| arg.is_some());
     vec![
