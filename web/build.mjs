@@ -2,13 +2,14 @@
 //
 // `cargo xtask web` has written the files of the page and the module there. This adds what needs the module or npm: the lists
 // of names and the answer to the first example, which the module itself writes, the editor, the scripts in one file each, which a
-// slow network brings sooner, the service worker, and each file compressed, for servers that can send it so.
+// slow network brings sooner, the module in two parts, the service worker, and each file compressed, for servers that can send it so.
 
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { counting, split } from "./split.mjs";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 
@@ -92,6 +93,31 @@ async function bundle() {
   return [...new Set(names.filter(Boolean))].sort();
 }
 
+/** The size in bytes up to which a function is in the first part, even if usual requests do not execute it. */
+const SHORT = 64;
+
+/** Divides the module: what answers the usual requests is in callgate.wasm, which the page waits for, the other functions in rest.wasm. */
+async function divide() {
+  const { Callgate } = await import("../bindings/js/index.js");
+  const { usual } = await import("./usual.mjs");
+  const bytes = readFileSync(join(directory, "callgate.wasm"));
+  const counted = counting(bytes);
+  const [module, used] = [new WebAssembly.Module(counted.bytes), new Set()];
+  const requests = usual(JSON.parse(read("about.json")).systemd_version);
+  let answers = 0;
+  for (const request of requests) {
+    let instance;
+    const text = new Callgate(module, 0, () => (instance = new WebAssembly.Instance(module))).answer(request);
+    answers += JSON.parse(text).ok;
+    for (let number = 0; number < counted.count; number++) if (instance.exports[`ran${number}`].value === 1) used.add(number);
+  }
+  if (answers < requests.length / 2) throw new Error(`the module answers ${answers} of ${requests.length} usual requests`);
+  // A short function is hardly longer than the call to the other part.
+  const { first, second } = split(bytes, (number, size) => used.has(number) || size <= SHORT);
+  write("callgate.wasm", first);
+  write("rest.wasm", second);
+}
+
 /** The licences of what the page contains. */
 function notices(packages) {
   const parts = packages.map((name) => {
@@ -143,6 +169,7 @@ if (!hasEditor) rmSync(join(directory, "editor.js"), { force: true });
 else if (existsSync(join(HERE, "node_modules/esbuild"))) packages = await bundle();
 else throw new Error("the editor needs packages of npm: run `npm ci` in web/, or build with --without-editor, which leaves plain fields");
 if (bundled) await bundleScripts();
+await divide();
 write("notices.txt", notices(packages));
 const names = filesOf();
 serviceWorker(names);

@@ -15,6 +15,8 @@ const TOO_LONG = `This took longer than ${LIMIT / 1000} s and was stopped. The f
 
 export class Core {
   #module = null;
+  #rest = null;
+  #restComes = null;
   #worker = null;
   #running = null;
   #waiting = null;
@@ -60,7 +62,7 @@ export class Core {
     const worker = (this.#worker ??= this.#start());
     try {
       // The page loads the module, so that its policy applies; a new worker needs no new compilation.
-      this.#module ??= await load();
+      this.#module ??= await load("callgate.wasm");
     } catch (error) {
       if (turn === this.#turn) this.#stop({ failure: `The core cannot be loaded: ${error.message}`, isOfLoading: true });
       return;
@@ -68,6 +70,7 @@ export class Core {
     if (turn !== this.#turn) return;
     if (!worker.hasModule) worker.postMessage(this.#module);
     worker.hasModule = true;
+    this.#giveRest();
     // The worker may be loading still, which is not the fault of the request, or end meanwhile.
     if (!(await worker.ready) || worker !== this.#worker || turn !== this.#turn) return;
     if (this.#waiting !== null) {
@@ -75,11 +78,50 @@ export class Core {
       this.#running = this.#waiting;
       this.#waiting = null;
     }
+    this.#time();
+    const { missing, ...request } = this.#running.request;
+    worker.postMessage(JSON.stringify(request));
+  }
+
+  /** The core begins with the request. */
+  #time() {
     const job = this.#running;
     job.since = performance.now();
     job.timer = setTimeout(() => this.#stop({ failure: TOO_LONG }), LIMIT);
-    const { missing, ...request } = job.request;
-    worker.postMessage(JSON.stringify(request));
+  }
+
+  /** Loads the rest of the module. */
+  async complete() {
+    this.#restComes ??= load("rest.wasm");
+    try {
+      this.#rest = await this.#restComes;
+    } catch (error) {
+      this.#restComes = null;
+      throw error;
+    }
+    this.#giveRest();
+  }
+
+  #giveRest() {
+    const worker = this.#worker;
+    if (this.#rest === null || !worker?.hasModule || worker.hasRest) return;
+    worker.hasRest = true;
+    worker.postMessage(this.#rest);
+  }
+
+  /** The worker waits with its request for the rest of the module, which is not the fault of the request. */
+  async #continueWithRest(worker) {
+    const job = this.#running;
+    clearTimeout(job.timer);
+    clearTimeout(this.#yields);
+    job.since = undefined;
+    try {
+      await this.complete();
+    } catch (error) {
+      if (worker === this.#worker) this.#stop({ failure: `The core cannot be loaded: ${error.message}`, isOfLoading: true });
+      return;
+    }
+    if (worker === this.#worker && job === this.#running) this.#time();
   }
 
   #start() {
@@ -90,6 +132,7 @@ export class Core {
       worker.addEventListener("message", ({ data }) => {
         // What a worker wrote before it ended may arrive later.
         if (worker !== this.#worker) return;
+        if (data.needsRest) return this.#continueWithRest(worker);
         if (isReady) return this.#finish(data);
         isReady = true;
         resolve(true);
@@ -134,10 +177,10 @@ export class Core {
   }
 }
 
-/** The module, compiled while it arrives. Servers that do not know its type are no reason to fail. */
-async function load() {
-  const response = await fetch("callgate.wasm");
-  if (!response.ok) throw new Error(`callgate.wasm: ${response.status}`);
+/** A part of the module, compiled while it arrives. Servers that do not know its type are no reason to fail. */
+async function load(name) {
+  const response = await fetch(name);
+  if (!response.ok) throw new Error(`${name}: ${response.status}`);
   const isKnown = /^application\/wasm\b/.test(response.headers.get("content-type") ?? "");
   return isKnown ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }

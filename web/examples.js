@@ -53,6 +53,11 @@ SystemCallFilter=~@privileged @resources
 ` },
   },
   {
+    title: "Docker's default",
+    lesson: "A name in place of a text: the profile that Docker has built in. So are containerd-default, podman-default, crio-default, flatpak-default and snapd-default, and versions such as docker-default@28. Compare takes names as well.",
+    state: { view: "explanation", name: "", text: "docker-default\n" },
+  },
+  {
     title: "Policy with a mistake",
     lesson: "The policy keeps out ioctl(TIOCSTI), which types for others, but compares 64 bits where the kernel reads 32: with a higher bit set, the call passes. Check shows such a call and the place. Another finding has a change to apply.",
     state: { view: "findings", name: "terminal.policy", tests: "ioctl(_, TIOCSTI) = deny\nioctl(_, TCGETS) = allow\n", text: `# A program in a terminal.

@@ -184,6 +184,7 @@ function connect() {
   connectUndo(current, replaceBy);
   connectPanel({
     follow,
+    read: (name) => place("text", "", `${name}\n`),
     apply(text) {
       replacing("change");
       get("text").value = text;
@@ -251,6 +252,8 @@ async function start() {
   isStarted = true;
   await ask();
   await openEditors(offered.syscalls);
+  // What the first answer did not need. Without a network, the request that needs it says so.
+  core.complete().catch(() => {});
   document.documentElement.dataset.ready = "";
   const [{ state }] = EXAMPLES;
   const source = { text: state.text, name: state.name, machine: MACHINE, kernel: "6.18" };

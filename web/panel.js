@@ -26,8 +26,8 @@ function note(text) {
 /** The view whose answer the body shows. */
 let shown = null;
 
-/** What the page does with a change that an answer proposes, and with a syscall of the map. */
-let actions = { apply: () => {}, follow: () => {} };
+/** What the page does with a change that an answer proposes, with a syscall of the map, and with the name of a profile. */
+let actions = { apply: () => {}, follow: () => {}, read: () => {} };
 
 export function connectPanel(given) {
   actions = given;
@@ -40,6 +40,9 @@ export function show(answer, { view, names, texts }) {
   warnAboutHidden(names, texts);
   showTests(answer.tests ?? null);
   linkPlaces(get("messages"), names);
+  for (const button of get("messages").querySelectorAll("[data-source]")) {
+    button.addEventListener("click", () => actions.read(button.dataset.source));
+  }
   markPlaces(answer.marks ?? [], names);
   if (!answer.ok) return keepOld(view);
   setHtml(get("head"), answer.head);

@@ -15,7 +15,7 @@ export function setNewest(systemd) {
 
 /** The names of the texts in messages, which differ, so that places in messages are unique. */
 export function namesOf(state) {
-  const [text, before] = [state.name || "filter", state.beforeName || "before"];
+  const [text, before] = [state.name || "filter", state.beforeName || "the older filter"];
   return { text, before: before === text ? `before/${before}` : before };
 }
 

@@ -1,6 +1,7 @@
 // A server of the page: `node web/serve.mjs [DIRECTORY] [PORT]`. It sends the compressed copies of files, and the page's policy
 // with every file. It listens on this machine only.
 
+import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
@@ -27,10 +28,19 @@ export async function fileOf(directory, name, accepted = "") {
   for (const [encoding, extension] of Object.entries(ENCODINGS)) {
     if (!words.includes(encoding)) continue;
     const content = await contentOf(join(directory, name + extension));
-    if (content !== null) return { headers: { ...headers, "content-encoding": encoding }, content };
+    if (content !== null) return { headers: { ...headers, "content-encoding": encoding, etag: tagOf(content) }, content };
   }
   const content = await contentOf(join(directory, name));
-  return content === null ? null : { headers, content };
+  return content === null ? null : { headers: { ...headers, etag: tagOf(content) }, content };
+}
+
+const tagOf = (content) => `"${createHash("sha256").update(content).digest("base64url")}"`;
+
+/** Answers with a file, or that the browser has it. */
+export function send(request, response, { headers, content }, more = {}) {
+  const isKnown = request.headers["if-none-match"] === headers.etag;
+  response.writeHead(isKnown ? 304 : 200, { ...headers, ...more });
+  response.end(isKnown || request.method === "HEAD" ? undefined : content);
 }
 
 const contentOf = (path) => readFile(path).catch(() => null);
@@ -47,8 +57,7 @@ async function serve(directory = "target/web", port = "8000") {
     const name = new URL(request.url, "http://localhost").pathname.slice(1) || "index.html";
     const file = ["GET", "HEAD"].includes(request.method) ? await fileOf(directory, name, request.headers["accept-encoding"]) : null;
     if (file === null) return response.writeHead(404).end();
-    response.writeHead(200, { ...file.headers, "content-security-policy": policy, "x-content-type-options": "nosniff" });
-    response.end(request.method === "HEAD" ? undefined : file.content);
+    send(request, response, file, { "content-security-policy": policy, "x-content-type-options": "nosniff" });
   });
   server.listen(Number(port), "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}/`));
 }

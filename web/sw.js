@@ -9,7 +9,8 @@ const NAME = `${OWN}${VERSION}`;
 addEventListener("install", (event) => {
   const store = async () => {
     const cache = await caches.open(NAME);
-    await cache.addAll(["./", ...FILES].map((file) => new Request(file, { cache: "reload" })));
+    // Asks the server about each file, which need not send again what the page has just loaded.
+    await cache.addAll(["./", ...FILES].map((file) => new Request(file, { cache: "no-cache" })));
   };
   event.waitUntil(store());
 });

@@ -1,4 +1,4 @@
-// Answers requests by the WebAssembly module: the first message is the module, each further one a request as text.
+// Answers requests by the WebAssembly module: the first message is its first part, another module the rest, and a text a request.
 
 // The npm package of bindings/js.
 import { Callgate } from "./callgate.js";
@@ -6,18 +6,36 @@ import { Callgate } from "./callgate.js";
 /** The memory of an instance that is kept for further requests, in bytes: more than in other programs, for fast answers. */
 const KEPT_MEMORY = 64 << 20;
 
-let callgate = null;
+let [first, rest, callgate] = [null, null, null];
+/** A request that needs the rest. */
+let waiting = null;
 
 addEventListener("message", ({ data }) => {
-  if (data instanceof WebAssembly.Module) {
-    callgate = new Callgate(data, KEPT_MEMORY);
+  if (!(data instanceof WebAssembly.Module)) return answer(data);
+  if (first === null) {
+    first = data;
+    callgate = new Callgate(first, KEPT_MEMORY);
     // Now the time of a request is that of the module.
-    postMessage({ ready: true });
-    return;
+    return postMessage({ ready: true });
   }
-  try {
-    postMessage(JSON.parse(callgate.answer(data)));
-  } catch (error) {
-    postMessage({ failure: `The core failed: ${error.message}. A filter that needs too much memory can be the reason.` });
-  }
+  rest = data;
+  callgate = new Callgate(first, KEPT_MEMORY, () => {
+    const instance = new WebAssembly.Instance(first);
+    // It puts its functions into the table of the first part.
+    new WebAssembly.Instance(rest, { first: instance.exports });
+    return instance;
+  });
+  if (waiting !== null) answer(waiting);
 });
+
+function answer(request) {
+  waiting = null;
+  try {
+    postMessage(JSON.parse(callgate.answer(request)));
+  } catch (error) {
+    if (rest !== null) return postMessage({ failure: `The core failed: ${error.message}. A filter that needs too much memory can be the reason.` });
+    // A function of the rest was called: the request begins again.
+    waiting = request;
+    postMessage({ needsRest: true });
+  }
+}

@@ -207,8 +207,8 @@ export class Template {
 }
 
 export class Callgate {
-  /** `module` is a WebAssembly.Module, `keptMemory` the memory of an instance that is kept for further requests, in bytes; 16 MiB by default. */
-  constructor(module: object, keptMemory?: number);
+  /** `module` is a WebAssembly.Module, `keptMemory` the memory of an instance that is kept for further requests, in bytes; 16 MiB by default. `instantiate` makes the instances of a module in parts. */
+  constructor(module: object, keptMemory?: number, instantiate?: (module: object) => object);
   /** The answer to a request, both as JSON text; the crate callgate-requests documents them. */
   answer(request: string): string;
   request(request: object): Warned;

@@ -53,17 +53,19 @@ const KEPT_MEMORY = 16 << 20;
 export class Callgate {
   #module;
   #keptMemory;
+  #instantiate;
   #instance = null;
 
-  constructor(module, keptMemory = KEPT_MEMORY) {
+  constructor(module, keptMemory = KEPT_MEMORY, instantiate = (module) => new WebAssembly.Instance(module)) {
     this.#module = module;
     this.#keptMemory = keptMemory;
+    this.#instantiate = instantiate;
   }
 
   /** The answer to a request, both as text. */
   answer(request) {
     const bytes = new TextEncoder().encode(request);
-    const instance = this.#instance ?? new WebAssembly.Instance(this.#module);
+    const instance = this.#instance ?? this.#instantiate(this.#module);
     // If it traps, its state is unknown, and the next request has a new one.
     this.#instance = null;
     const { memory, callgate_alloc, callgate_answer, callgate_free } = instance.exports;

@@ -75,6 +75,25 @@ test("a failed syscall of strace is perhaps denied, with the kernel's own reason
     assert.match(body, /may also come from a missing capability CAP_SYS_ADMIN/);
   }));
 
+test("a message without a syscall goes to the same field, and has what to paste instead", () =>
+  withPage(async (page) => {
+    await shows(page, "app.service: Main process exited, code=killed, status=31/SYS\n");
+    assert.equal(await page.getAttribute("#tab-denied", "aria-selected"), "true");
+    assert.match(await page.textContent("#body"), /journalctl -k --grep type=1326/);
+  }));
+
+test("a profile that a message names is one click away, and Undo brings the text back", () =>
+  withPage(async (page) => {
+    const text = "services:\n  web:\n    image: nginx\n";
+    await shows(page, text);
+    assert.match(await page.textContent("#messages"), /Compose file, not a profile/);
+    const status = await answered(page, () => page.click("#messages [data-source=podman-default]"));
+    assert.match(status, /^Allows: 3\d\d of/);
+    assert.equal(await value(page), "podman-default\n");
+    await answered(page, () => page.click("#undo"));
+    assert.equal(await value(page), text);
+  }));
+
 test("a text that is no log has a sentence", () =>
   withPage(async (page) => {
     await shows(page, POLICY);

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
-import { fileOf } from "../serve.mjs";
+import { fileOf, send } from "../serve.mjs";
 
 const ROOT = process.env.CALLGATE_WEB ?? "target/web";
 const COMMAND = process.env.CALLGATE ?? "target/debug/callgate";
@@ -42,6 +42,9 @@ export function callgate(...args) {
 /** By the name of a file: what happens before the server answers with it; an error becomes the status 503. */
 export const before = new Map();
 
+/** What the server answered: names of files, with the status. */
+export const sent = [];
+
 let browser;
 let server;
 export let origin;
@@ -58,8 +61,8 @@ async function start() {
     }
     const file = await (name === "main.js" ? patient() : fileOf(ROOT, name, request.headers["accept-encoding"]));
     if (file === null) return response.writeHead(404).end();
-    response.writeHead(200, file.headers);
-    response.end(file.content);
+    send(request, response, file);
+    sent.push({ name, status: response.statusCode });
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   origin = `http://127.0.0.1:${server.address().port}/`;

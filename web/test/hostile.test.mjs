@@ -212,7 +212,7 @@ test("what is not as it looks has a warning with its place", () =>
       assert.deepEqual(await page.$eval("#text", (field) => [document.activeElement.id, field.selectionStart]), ["text", 4]);
       await selects(page, "compare");
       await answered(page, () => pastes(page, "before", `${GOOD} // \u2066`));
-      assert.match(await page.textContent("#messages"), /before:1:39 U\+2066/);
+      assert.match(await page.textContent("#messages"), /the older filter:1:39 U\+2066/);
       // Emoji are made of several characters, and files of some editors begin with a mark.
       await selects(page, "explanation");
       await shows(page, `\ufeff// ⚠️ 👩‍👩‍👧 日本 é\n${GOOD}`);

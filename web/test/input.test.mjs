@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered, before, drops, noticed, opens, pastes, ready, scratchFile, selects, shows, value, withPage } from "./harness.mjs";
+import { PROFILE, answered, before, drops, noticed, opens, pastes, ready, scratchFile, selects, shows, value, withPage } from "./harness.mjs";
 
 const GOOD = "ALLOW { read, write } DEFAULT KILL";
 const TEN_MB = 10 << 20;
@@ -234,5 +234,44 @@ test("a core that cannot be loaded is loaded again, and a slow one is not stoppe
     );
   } finally {
     before.clear();
+  }
+});
+
+test("the first part of the module answers, and a request that needs the rest waits for it", async () => {
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  before.set("rest.wasm", () => held);
+  try {
+    await withPage(async (page) => {
+      assert.match(await opens(page, PROFILE), /^Allows: 3/);
+      const converted = answered(page, () => page.click("#tab-convert"));
+      await page.waitForSelector("#busy:not([hidden])");
+      release();
+      assert.doesNotMatch(await converted, /cannot be loaded|failed/);
+      assert.ok((await page.$$("#body .code .line")).length > 100);
+    });
+  } finally {
+    release();
+    before.delete("rest.wasm");
+  }
+});
+
+test("a rest of the module that cannot be loaded is loaded again", async () => {
+  let fails = true;
+  before.set("rest.wasm", () => {
+    if (fails) throw new Error("not now");
+  });
+  try {
+    await withPage(
+      async (page) => {
+        assert.match(await selects(page, "convert"), /cannot be loaded: rest\.wasm: 503/);
+        fails = false;
+        assert.doesNotMatch(await answered(page, () => page.click("#messages button")), /cannot be loaded/);
+        assert.ok((await page.$$("#body .code .line")).length > 10);
+      },
+      { ignoresErrors: true },
+    );
+  } finally {
+    before.delete("rest.wasm");
   }
 });

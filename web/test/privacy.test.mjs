@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PROFILE, answered, noticed, opens, origin, ready, selects, shows, withPage } from "./harness.mjs";
+import { PROFILE, answered, noticed, opens, origin, ready, selects, sent, shows, withPage } from "./harness.mjs";
 
 const STATIC = /^[a-z]*\.(html|js|css|svg|wasm|json|txt)$|^$/;
 
@@ -69,6 +69,13 @@ test("the page works without a network once it is loaded", () =>
     await page.waitForSelector("html[data-ready]");
     assert.match(await shows(page, "ALLOW { read } DEFAULT KILL"), /^Allows: 1 of/);
   }));
+
+test("what the page has loaded is not sent again for use without a network", async () => {
+  sent.length = 0;
+  await withPage((page) => page.waitForFunction(() => navigator.serviceWorker.controller !== null));
+  const statuses = sent.filter(({ name }) => name === "callgate.wasm").map(({ status }) => status);
+  assert.deepEqual(statuses, [200, 304]);
+});
 
 test("two deployments on one origin keep their own files", () =>
   withPage(async (page) => {

@@ -70,9 +70,14 @@ pub(crate) fn lines(outcome: &Outcome, arch: Arch, syscalls: &[(u32, &str)]) -> 
 
 /// A verdict in its colours.
 pub fn chip(verdict: Verdict) -> Markup {
+    chip_with(verdict, &verdict.to_string())
+}
+
+/// A text in the colours of a verdict.
+pub(crate) fn chip_with(verdict: Verdict, text: &str) -> Markup {
     Markup::of(|markup| {
         let style = format!("chip {}", Class::of_verdict(verdict).style());
-        markup.span(&style, &verdict.to_string());
+        markup.span(&style, text);
     })
 }
 

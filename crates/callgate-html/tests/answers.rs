@@ -52,10 +52,10 @@ fn all_views_of_all_kinds_of_sources_are_well_formed() {
         {"names": ["socket"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 0, "value": 1, "op": "SCMP_CMP_EQ"}]}]}"#;
     let sources = [
         (profile, "container profile"),
-        ("[Service]\nSystemCallFilter=@system-service\n", "systemd"),
-        ("ALLOW { read, write } DEFAULT KILL", "kafel"),
-        ("read: 1\nsocket: arg0 == 1\n", "minijail"),
-        ("ld [0]\njeq #1, yes, no\nyes: ret #0x7fff0000\nno: ret #0\n", "bpftext"),
+        ("[Service]\nSystemCallFilter=@system-service\n", "systemd unit"),
+        ("ALLOW { read, write } DEFAULT KILL", "Kafel policy"),
+        ("read: 1\nsocket: arg0 == 1\n", "minijail policy"),
+        ("ld [0]\njeq #1, yes, no\nyes: ret #0x7fff0000\nno: ret #0\n", "BPF program"),
     ];
     for (text, format) in sources {
         for view in VIEWS {
@@ -332,8 +332,60 @@ fn a_log_alone_has_what_the_syscalls_are_for() {
     assert!(body.contains("mount(") && body.contains("dangerous"), "{body}");
     let (_, failed) = of("7 unshare(CLONE_NEWUSER) = -1 EPERM (Operation not permitted)\n");
     assert!(failed.contains("ERRNO(EPERM)") && failed.contains("CAP_SYS_ADMIN"), "{failed}");
-    let (nothing, _) = of("hello\n");
+    let (nothing, next) = of("hello\n");
     assert!(nothing.starts_with("Nothing was recognized"), "{nothing}");
+    assert!(next.contains("journalctl -k --grep type=1326"), "{next}");
+    // The kernel logs the action without its data.
+    let (_, action) = of(&RECORD.replace("code=0x0", "code=0x50000"));
+    assert!(action.contains("ERRNO") && !action.contains("ERRNO(0)"), "{action}");
+    // What is no denial by a filter needs no other log.
+    let (_, other) = of("newuidmap: write to uid_map failed: Operation not permitted\n");
+    assert!(other.contains("no filter denied") && !other.contains("journalctl"), "{other}");
+    for words in [
+        "app.service: Main process exited, code=killed, status=31/SYS\n",
+        "ruby: pthread_create: Operation not permitted\n",
+    ] {
+        let (status, body) = of(words);
+        assert!(status.contains("looks like denials"), "{status}");
+        assert!(body.contains("strace -f PROGRAM") && !body.contains("callgate why"), "{body}");
+    }
+}
+
+#[test]
+fn a_name_is_a_built_in_profile() {
+    for name in ["docker-default\n", " podman-default", "docker-default@28", "no-io-uring"] {
+        let answer = ask("explanation", name, "");
+        assert!(field(&answer, "head").contains("built-in profile"), "{name}: {answer:?}");
+        assert!(answer.get("rules").unwrap().items().is_empty(), "its text is not in the field");
+    }
+    let before = r#", "before": {"text": "docker-default", "machine": "x86_64", "kernel": "6.18"}"#;
+    let same = ask("compare", "docker-default", before);
+    assert_eq!(field(&same, "status"), "Both filters do the same.");
+    let unknown = ask("explanation", "docker-default@1", "");
+    assert!(field(&unknown, "status").starts_with("Error: "), "{unknown:?}");
+    let denied = ask("denied", "docker-default", &format!(r#", "log": {}"#, Json::from(RECORD)));
+    let body = text(field(&denied, "body"));
+    assert!(body.contains("a built-in profile stays as it is"), "{body}");
+    // A name in a text is a part of it.
+    let other = ask("explanation", "docker-default and more", "");
+    assert!(field(&other, "status").starts_with("Error: "), "{other:?}");
+}
+
+#[test]
+fn a_help_that_names_built_in_profiles_shows_them() {
+    let of = |text: &str| {
+        let answer = ask("explanation", text, "");
+        check(field(&answer, "messages"));
+        let parts = field(&answer, "messages").split("data-source=\"").skip(1);
+        parts.filter_map(|part| Some(part.split_once('"')?.0.to_owned())).collect::<Vec<_>>()
+    };
+    let pod = "kind: Pod\nspec:\n  securityContext:\n    seccompProfile: {type: RuntimeDefault}\n";
+    assert_eq!(of(&format!("apiVersion: v1\n{pod}")), ["containerd-default", "crio-default"]);
+    assert_eq!(of("services:\n  web:\n    image: a\n"), ["docker-default", "podman-default"]);
+    let container =
+        r#"[{"Id": "3f2c9be1f0d2", "Name": "/db", "HostConfig": {"SecurityOpt": null}}]"#;
+    assert_eq!(of(container), ["docker-default"]);
+    assert!(of("ALLOW { raed } DEFAULT KILL").is_empty());
 }
 
 #[test]
@@ -347,8 +399,14 @@ fn a_log_in_place_of_a_filter_is_known_as_one() {
     };
     assert!(is_log(RECORD));
     assert!(is_log("7 unshare(CLONE_NEWUSER) = -1 EPERM (Operation not permitted)\n"));
+    assert!(is_log("app.service: Main process exited, code=killed, status=31/SYS\n"));
+    assert!(is_log("ruby: pthread_create: Operation not permitted\n"));
     assert!(!is_log("ALLOW { raed } DEFAULT KILL"));
     assert!(!is_log("{"));
+    // Words of a log in a comment make no log of a filter.
+    assert!(!is_log("// mount: Operation not permitted\nALLOW { raed } DEFAULT KILL"));
+    assert!(!is_log("; mount: Operation not permitted\nld [0]\njeq #1, a\n"));
+    assert!(!is_log("what is this?"));
 }
 
 #[test]

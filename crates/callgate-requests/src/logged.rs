@@ -24,6 +24,21 @@ pub fn explains(evidence: Evidence, verdict: Verdict) -> bool {
     }
 }
 
+/// The action of a verdict in a record of the kernel, which does not have its data.
+pub fn action(verdict: Verdict) -> &'static str {
+    match verdict.action() {
+        Action::KillProcess => "KILL_PROCESS",
+        Action::KillThread => "KILL_THREAD",
+        Action::Trap(_) => "TRAP",
+        Action::Errno(_) => "ERRNO",
+        Action::UserNotif(_) => "USER_NOTIF",
+        Action::Trace(_) => "TRACE",
+        Action::Log => "LOG",
+        Action::Allow => "ALLOW",
+        _ => "UNKNOWN",
+    }
+}
+
 /// A call with the known arguments and a wanted verdict. The unknown arguments are zero where possible.
 pub fn find(
     diagram: &(Store, Func),

@@ -174,16 +174,21 @@ impl Figures {
     }
 }
 
-/// The format in which the source was read.
+/// What the source was read as, without an article.
 fn format(analysis: &Analysis<'_>) -> &'static str {
-    let Some(text) = analysis.text() else { return "preset" };
+    let Some(text) = analysis.text() else { return "built-in profile" };
     let format = analysis.source.format_of(text.as_bytes());
     match format.language().map(LanguageId::language) {
-        // Which runtime reads it is not known.
-        Some(language) if language.names.len() > 1 && analysis.source.format.is_none() => {
-            "container profile"
+        // Which runtime reads it is known only if the format was given.
+        Some(language) if language.names.len() > 1 => match analysis.source.format {
+            None => "container profile",
+            Some(given) => given.name(),
+        },
+        Some(language) => {
+            let what = language.what;
+            ["a ", "an "].iter().find_map(|article| what.strip_prefix(article)).unwrap_or(what)
         }
-        _ => format.name(),
+        None => "BPF program",
     }
 }
 

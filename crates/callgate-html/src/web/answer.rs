@@ -1,8 +1,11 @@
 //! The answer to a request, and what the page offers to choose.
 
 use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::text::has_marks;
 use callgate_requests::json::Json;
-use callgate_requests::source::{Message, Messages, SourceContent};
+use callgate_requests::source::{
+    Message, Messages, ProgramForm, SourceContent, SourceFormat, SourceText,
+};
 
 use super::about::{about, constants};
 use super::analysis::{Analysis, Figures};
@@ -69,7 +72,9 @@ fn answered(request: &str, warnings: &mut Messages) -> Result<Answer, Refused> {
     };
     let analysis = Analysis::new(&source, warnings).map_err(|errors| {
         let is_log = match &source.content {
-            SourceContent::Text(text) => views::is_log(text, source.reading.machine),
+            SourceContent::Text(text) => {
+                views::is_log(text, source.reading.machine, is_unknown(&source, text))
+            }
             _ => false,
         };
         Refused { errors, is_log }
@@ -87,6 +92,12 @@ fn answered(request: &str, warnings: &mut Messages) -> Result<Answer, Refused> {
         View::Denied(log) => views::denied(analysis, &log)?,
     };
     Ok(Answer::Shown(Box::new((Some((figures, tested)), shown))))
+}
+
+/// Whether the format of a text was neither given nor detected.
+fn is_unknown(source: &SourceText, text: &str) -> bool {
+    let rest = SourceFormat::Program(ProgramForm::Text);
+    source.format.is_none() && source.format_of(text.as_bytes()) == rest && !has_marks(text)
 }
 
 fn of_shown(

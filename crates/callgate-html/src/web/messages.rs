@@ -1,9 +1,11 @@
 //! Errors, warnings and text of several lines as HTML.
 
 use callgate_bpf::diagnostic::Severity;
+use callgate_formats::built_in;
 use callgate_formats::statements::Site;
 use callgate_requests::source::Message;
 
+use super::wording::words;
 use crate::Markup;
 
 /// The maximum number of messages that are shown.
@@ -27,7 +29,7 @@ pub(crate) fn markup(messages: &[Message]) -> Markup {
 }
 
 fn item(list: &mut Markup, message: &Message) {
-    let diagnostic = &message.diagnostic;
+    let diagnostic = message.diagnostic.clone().in_words(words);
     list.element("li", &[], |item| {
         let (style, text) = match diagnostic.severity {
             Severity::Error => ("chip killed", "error"),
@@ -46,6 +48,31 @@ fn item(list: &mut Markup, message: &Message) {
                 help.span("quiet", "help:");
                 help.text(" ");
                 help.prose(&diagnostic.help);
+            });
+            profiles(item, &diagnostic.help);
+        }
+    });
+}
+
+/// A button for each built-in profile that a help names: the page reads it in place of the text.
+fn profiles(item: &mut Markup, help: &str) {
+    let words = help.split(|c: char| !c.is_ascii_alphanumeric() && !"@._-".contains(c));
+    let mut names: Vec<String> = Vec::new();
+    for word in words.map(|word| word.trim_end_matches('.')) {
+        // `docker-default@VERSION` stands for any version.
+        let name = word.strip_suffix("@VERSION").unwrap_or(word);
+        let is_known = matches!(built_in(name), Some(Ok(_)));
+        if is_known && !names.iter().any(|other| other == name) {
+            names.push(name.to_owned());
+        }
+    }
+    if names.is_empty() {
+        return;
+    }
+    item.element("div", &[("class", "buttons")], |buttons| {
+        for name in &names {
+            buttons.element("button", &[("type", "button"), ("data-source", name)], |button| {
+                button.text(&format!("Show {name}"));
             });
         }
     });

@@ -49,5 +49,6 @@ mod paths;
 mod request;
 mod tested;
 mod views;
+mod wording;
 
 pub use answer::{MAX_REQUEST, answer};

@@ -146,7 +146,9 @@ pub(crate) fn rules(analysis: &Analysis<'_>) -> Json {
     let mut places: BTreeMap<(u32, u32, &str), Vec<u32>> = BTreeMap::new();
     let statements = analysis.stack.filters.iter().filter_map(|filter| filter.statements());
     for rule in statements.flat_map(|statements| &statements.rules) {
-        let is_here = rule.site.file.as_ref().is_none_or(|file| *file == analysis.source.name);
+        // The text of a built-in profile is not in the field.
+        let is_here = analysis.text().is_some()
+            && rule.site.file.as_ref().is_none_or(|file| *file == analysis.source.name);
         if !is_here || !shown.contains(&rule.arch) {
             continue;
         }

@@ -7,9 +7,12 @@ use callgate_formats::syntax::json;
 use callgate_formats::syntax::reader::KeyMatching;
 use callgate_formats::syntax::reader::{Fields, Reader, key};
 use callgate_formats::syntax::tree::{Node, NodeKind};
+use callgate_formats::{PRESETS, built_in};
 use callgate_requests::source::{ProgramForm, Reading, SourceContent, SourceFormat, SourceText};
 use callgate_requests::written::Written;
 use callgate_requests::{Call, Value, arch_named, set};
+
+use super::wording::PAGE;
 
 /// A request.
 pub(crate) enum Asked {
@@ -139,15 +142,18 @@ fn is_true(node: Option<&Node<'_>>) -> bool {
 /// A source: a text or a preset, and settings.
 fn source(node: &Node<'_>) -> Read<SourceText> {
     let content = match (node.get("text"), node.get("preset")) {
-        (Some(text), None) => text.text().map(|text| SourceContent::Text(text.to_owned())),
+        (Some(text), None) => text.text().map(of_text),
         (None, Some(name)) => name.text().map(|name| SourceContent::Preset(name.to_owned())),
         _ => None,
     };
     let Some(content) = content else { return one("a source has a `text` or a `preset`") };
     let mut source = SourceText::new(content, Reading::new(Arch::X86_64));
     source.reading.statements = true;
+    source.wording = PAGE;
+    let is_text = matches!(source.content, SourceContent::Text(_));
     for member in node.members() {
-        if matches!(&*member.key, "text" | "preset") {
+        // Messages about a built-in profile have its own name, as its text is not in the field.
+        if matches!(&*member.key, "text" | "preset") || (&*member.key == "name" && !is_text) {
             continue;
         }
         let Some(value) = member.value.text() else {
@@ -166,6 +172,15 @@ fn source(node: &Node<'_>) -> Read<SourceText> {
         }
     }
     Ok(source)
+}
+
+/// A text, unless it is the name of a built-in profile or preset, such as `docker-default@28`.
+fn of_text(text: &str) -> SourceContent {
+    let name = text.trim();
+    match built_in(name).is_some() || PRESETS.contains(&name) {
+        true => SourceContent::Preset(name.to_owned()),
+        false => SourceContent::Text(text.to_owned()),
+    }
 }
 
 /// The values of variables: `log=2, fd=0x10`.

@@ -53,15 +53,9 @@ pub(super) fn file_name(text: &str, help: &str) -> Option<Diagnostic> {
     })
 }
 
-/// The errors about a text that was read as a program because its format was not detected: if already the first line is
-/// none, the rest says nothing more. `advice` is how the format is given.
-pub(super) fn of_no_format(
-    mut errors: Vec<Diagnostic>,
-    bytes: &[u8],
-    advice: &str,
-) -> Vec<Diagnostic> {
-    /// The errors that are shown.
-    const MAX_ERRORS: usize = 3;
+/// The errors about a text that was read as a program because its format was not detected: if already its first line is not an
+/// instruction, this is what is wrong, and the other lines say nothing more. `advice` is how the format is given.
+pub(super) fn of_no_format(errors: Vec<Diagnostic>, bytes: &[u8], advice: &str) -> Vec<Diagnostic> {
     let is_text = |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
     let first = bytes.split(|byte| *byte == b'\n').position(|line| is_text(&line));
     let failed = errors.first().and_then(|error| error.position);
@@ -69,15 +63,18 @@ pub(super) fn of_no_format(
     if !fails_at_once || is_known(bytes) {
         return errors;
     }
-    errors.truncate(MAX_ERRORS);
-    if let Some(last) = errors.last_mut() {
-        let more = format!(
-            "this text is in no format that callgate detects, so it was read as a BPF program; if it is something else, \
-             {advice}"
+    let first = errors.into_iter().take(1).map(|error| {
+        let message = format!(
+            "this text is in no format that callgate detects; as a BPF program: {}",
+            error.message
         );
-        last.add_help(&more);
-    }
-    errors
+        let mut known = Diagnostic::error(error.position, message).help(advice.to_owned());
+        if !error.help.is_empty() {
+            known.add_help(&format!("in a program, {}", error.help));
+        }
+        known
+    });
+    first.collect()
 }
 
 /// Whether it is known what a text is: then its errors are about that. A text with hidden characters is refused because of

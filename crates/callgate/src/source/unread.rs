@@ -123,7 +123,7 @@ fn compose(text: &str) -> Option<Diagnostic> {
         Some((position, profile)) => Diagnostic::error(Some(position), what)
             .help(format!("give the file of the profile that it names: {}", shorten(profile))),
         None => Diagnostic::error(None, what)
-            .help("it names no profile in security_opt, so its services have the default of Docker or Podman"),
+            .help("it names no profile in security_opt, so its services have the default of Docker or Podman: docker-default or podman-default"),
     })
 }
 

@@ -79,8 +79,13 @@ fn change(
 ) -> Result<Change, String> {
     let by_hand = |why: &str| Err(format!("No change is proposed: {why}."));
     let id = wanted.syscall;
-    let (Some(text), Some(name)) = (analysis.text(), id.name()) else {
+    let Some(name) = id.name() else {
         return by_hand("the syscall has no name, so a policy cannot name it");
+    };
+    let Some(text) = analysis.text() else {
+        return by_hand(
+            "a built-in profile stays as it is; write it in a format under Convert, and paste that",
+        );
     };
     let Some(language) = analysis.source.format_of(text.as_bytes()).language() else {
         return by_hand(

@@ -5,7 +5,7 @@ use callgate::{Arch, SeccompData, Verdict};
 use callgate_core::diagram::{Func, Store};
 use callgate_requests::fallback::on_purpose;
 use callgate_requests::kernel_checks::elsewhere;
-use callgate_requests::logged::{Relevance, data, explains, find};
+use callgate_requests::logged::{Relevance, action, data, explains, find};
 use callgate_requests::source::{FilterContent, Messages, SourceFilter};
 use callgate_requests::syscall;
 use callgate_trace::denials::{Denial, DenialLog, DenialReader, Evidence, LoggedCall};
@@ -13,6 +13,7 @@ use callgate_trace::denials::{Denial, DenialLog, DenialReader, Evidence, LoggedC
 use super::change::{MOST_CHANGES, allow, is_same_action};
 use super::filter::Shown;
 use super::simulate::reason;
+use crate::describe::chip_with;
 use crate::web::analysis::Analysis;
 use crate::{Markup, Section, chip, counted};
 
@@ -33,14 +34,17 @@ fn log_of(text: &str, arch: Arch, relevant: impl FnMut(&LoggedCall) -> Option<u8
     reader.finish()
 }
 
-/// Whether a text is a log with denials, or one of failed syscalls.
-pub(crate) fn is_log(text: &str, arch: Arch) -> bool {
+/// Whether a text is a log with denials, or one of failed syscalls. With `in_words` also if it reports one without the syscall, as a
+/// comment in a program may.
+pub(crate) fn is_log(text: &str, arch: Arch, in_words: bool) -> bool {
     let mut has_failures = false;
     let log = log_of(text, arch, |call| {
         has_failures |= call.evidence != Evidence::Filter;
         (call.evidence == Evidence::Filter).then_some(u8::MAX)
     });
-    !log.denials.is_empty() || has_failures
+    let is_comment = |text: &str| [";", "#", "//"].iter().any(|sign| text.starts_with(sign));
+    let mut words = log.unread.lines.iter().filter(|line| !is_comment(line.text.trim_start()));
+    !log.denials.is_empty() || has_failures || (in_words && words.next().is_some())
 }
 
 /// The denials of a log without the filter.
@@ -64,13 +68,17 @@ pub(crate) fn denials(text: &str, arch: Arch) -> Shown {
         for denial in log.denials.iter().take(MOST) {
             body.element("div", &[("class", "denial")], |item| {
                 title(item, denial);
+                denied_by(item, denial);
                 purposes(item, &denial.call);
             });
         }
         rest(body, log.denials.len());
         of_failures(body, &failures);
-        if !log.denials.is_empty() || !failures.is_empty() {
-            body.quiet("Paste the filter into the first field for the rule that denies it and a change that allows it.");
+        if log.denials.is_empty() && failures.is_empty() {
+            what_to_paste(body, &log);
+        } else {
+            body.quiet("Paste the filter into the first field for the rule that denies it and a change that allows it. A name such as \
+                        docker-default is enough for a built-in profile.");
         }
     });
     Shown { status, ..Shown::of(vec![section]) }
@@ -129,6 +137,7 @@ pub(crate) fn denied(mut analysis: Analysis<'_>, text: &str) -> Result<Shown, Me
             });
         }
         rest(body, log.denials.len());
+        what_to_paste(body, &log);
     });
     Ok(Shown { status, changes, ..Shown::of(vec![section]) })
 }
@@ -178,7 +187,8 @@ fn remarks(body: &mut Markup, log: &DenialLog) {
     }
     body.element("ul", &[], |list| {
         for line in &log.unread.lines {
-            list.leaf("li", &[], &format!("Line {}: {}: {}", line.line, line.why, line.text));
+            let why = line.why.replace("callgate why SOURCE ", "with the filter, Simulate of ");
+            list.leaf("li", &[], &format!("Line {}: {why}: {}", line.line, line.text));
         }
         for other in &log.other {
             let (module, count, line) = (other.module.name(), other.count, other.line);
@@ -188,6 +198,28 @@ fn remarks(body: &mut Markup, log: &DenialLog) {
                 other.what
             );
             list.leaf("li", &[], &text);
+        }
+    });
+}
+
+/// For a text that does not name the syscall: what does.
+fn what_to_paste(body: &mut Markup, log: &DenialLog) {
+    let is_other = |why: &str| why.starts_with("no filter denied") || why.starts_with("gVisor");
+    let first = log.unread.lines.first();
+    let is_answered = log.not_installed.is_some()
+        || !log.other.is_empty()
+        || first.map_or(log.is_recognized, |line| is_other(&line.why));
+    if !log.denials.is_empty() || is_answered {
+        return;
+    }
+    body.paragraph("What names the syscall, if you paste it here:");
+    body.element("ul", &[], |list| {
+        for source in [
+            "the kernel's record of a process that was killed: `journalctl -k --grep type=1326` prints it, or `ausearch -m SECCOMP` \
+             where auditd runs",
+            "for an error such as \"Operation not permitted\", which has no record: the last lines of `strace -f PROGRAM`",
+        ] {
+            list.element("li", &[], |item| item.prose(source));
         }
     });
 }
@@ -209,7 +241,7 @@ fn title(item: &mut Markup, denial: &Denial) {
         );
         for (verdict, _) in &denial.verdicts {
             line.text(" ");
-            line.append(&chip(*verdict));
+            line.append(&chip_with(*verdict, action(*verdict)));
         }
     });
     let times =
@@ -218,6 +250,17 @@ fn title(item: &mut Markup, denial: &Denial) {
     let by =
         if programs.is_empty() { String::new() } else { format!(" to {}", programs.join(", ")) };
     item.quiet(&format!("Denied {times}{by}."));
+}
+
+/// Whose filter it may have been.
+fn denied_by(item: &mut Markup, denial: &Denial) {
+    let who = match denial.programs.as_slice() {
+        [(name, _)] => name.as_str(),
+        _ => "the program",
+    };
+    item.paragraph(&format!(
+        "A filter of {who}, or of the service manager or container runtime that started it, denied it."
+    ));
 }
 
 /// What a syscall is for, and whether it is dangerous.

@@ -6,12 +6,11 @@ use callgate::purposes::{Purpose, danger_in_words};
 use callgate::{Arch, Verdict};
 use callgate_bpf::SyscallTable;
 use callgate_requests::kernel_checks::elsewhere;
-use callgate_requests::logged::data;
+use callgate_requests::logged::{action, data};
 use callgate_requests::syscall;
 use callgate_trace::denials::{Denial, DenialLog, MAX_DENIALS};
 use callgate_trace::recording::SyscallId;
 
-use super::action::action;
 use super::text::{after_none, logged, occurrence, summary, unread};
 use super::usual::{InContainer, Usual, denial_of};
 use crate::output::wrap;

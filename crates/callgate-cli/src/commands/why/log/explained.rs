@@ -6,14 +6,13 @@ use callgate::{Action, Arch, SeccompData, Verdict};
 use callgate_core::diagram::{Func, Store};
 use callgate_formats::CapSet;
 use callgate_formats::change::Allowed;
-use callgate_requests::logged::{data, explains, find, tested_arguments};
+use callgate_requests::logged::{action, data, explains, find, tested_arguments};
 use callgate_trace::denials::{Denial, DenialLog};
 
 use super::super::answer::Answer;
 use super::super::change::{Advice, advise, change, patch, prove, wanted};
 use super::super::read::Read;
 use super::super::text::danger_of;
-use super::action::action;
 use super::groups::{Group, Groups};
 use crate::progress::Progress;
 

@@ -6,7 +6,7 @@ use callgate::purposes::{Danger, Purpose, danger};
 use callgate::{Arch, Verdict};
 use callgate_formats::CapSet;
 use callgate_requests::json::Json;
-use callgate_requests::logged::data;
+use callgate_requests::logged::{action, data};
 use callgate_requests::syscall;
 use callgate_trace::denials::{Denial, DenialLog, Evidence, UnreadLine};
 use callgate_trace::recording::{Caveat, SyscallId};
@@ -210,10 +210,7 @@ fn denial_fields(denial: &Denial) -> Vec<(&'static str, Json)> {
         Json::Object(vec![("name", name.as_str().into()), ("count", (*count).into())])
     });
     let returned = denial.verdicts.iter().map(|(verdict, count)| {
-        Json::Object(vec![
-            ("action", super::action::action(*verdict).into()),
-            ("count", (*count).into()),
-        ])
+        Json::Object(vec![("action", action(*verdict).into()), ("count", (*count).into())])
     });
     let known = denial.call.args.iter().map(|arg| arg.is_some());
     vec![

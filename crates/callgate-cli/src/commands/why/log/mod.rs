@@ -1,6 +1,5 @@
 //! `callgate why --from LOG`: the denials of a log, with the rules that are the reason.
 
-mod action;
 mod alone;
 mod explained;
 mod groups;

@@ -7,13 +7,12 @@ use callgate_formats::CapSet;
 use callgate_formats::libseccomp_versions::LibseccompVersion;
 use callgate_formats::systemd::{SystemdVersion, group_members, group_names};
 use callgate_requests::fallback::on_purpose;
-use callgate_requests::logged::{data, find};
+use callgate_requests::logged::{action, data, find};
 use callgate_trace::denials::{Denial, Evidence, LoggedCall};
 use callgate_trace::recording::SyscallId;
 
 use super::super::change::capabilities;
 use super::super::text::cap_add;
-use super::action::action;
 use super::groups::Groups;
 use crate::options::SourceOptions;
 use crate::report::{Result, muted};
