@@ -4,7 +4,7 @@
 //! larger index than its successors.
 
 use callgate_core::template::{Half, Symbol};
-use callgate_core::{Op, Verdict, Word};
+use callgate_core::{Op, SeccompData, Verdict, Word};
 use rustc_hash::FxHashMap as HashMap;
 
 use super::Instructions;
@@ -140,6 +140,95 @@ impl Graph {
             insns += code.insns();
         }
         insns
+    }
+
+    /// The number of instructions from a node on that are not yet in `others`.
+    pub(super) fn insns_beside(&self, from: CodeId, others: &mut Reached) -> usize {
+        let (start, mut insns) = (others.added.len(), 0);
+        others.add(from);
+        let mut next = start;
+        while let Some(id) = others.added.get(next).copied() {
+            let code = self.get(id);
+            insns += code.insns();
+            code.successors().for_each(|next| others.add(next));
+            next += 1;
+        }
+        insns
+    }
+
+    /// The number of instructions that a syscall executes from a node on, which loads what it tests. Comparisons with variables are
+    /// not followed.
+    pub(super) fn executed(&self, from: CodeId, data: &SeccompData) -> usize {
+        let (mut at, mut a, mut x, mut executed) = (from, 0, 0, 0);
+        loop {
+            let code = self.get(at);
+            executed += code.insns();
+            let (result, [then, otherwise]) = match code {
+                Code::Return(_) | Code::Compare { .. } => return executed,
+                Code::Load { word, next } => {
+                    a = data.word(word);
+                    (true, [next; 2])
+                }
+                Code::And { mask, next, .. } => {
+                    a &= mask;
+                    (true, [next; 2])
+                }
+                Code::Tax { next, .. } => {
+                    x = a;
+                    (true, [next; 2])
+                }
+                Code::Branch { op, k, then, otherwise, .. } => (jumps(op, a, k), [then, otherwise]),
+                Code::CompareWords { op, then, otherwise, .. } => {
+                    (jumps(op, a, x), [then, otherwise])
+                }
+                Code::Bitset { base, bits, then, otherwise, .. } => {
+                    (bits >> (a.wrapping_sub(base) % 32) & 1 == 1, [then, otherwise])
+                }
+            };
+            at = if result { then } else { otherwise };
+        }
+    }
+}
+
+/// Whether a conditional jump of a code graph is taken.
+fn jumps(op: Op, a: u32, other: u32) -> bool {
+    match op {
+        Op::JeqK => a == other,
+        Op::JgeK => a >= other,
+        Op::JgtK => a > other,
+        _ => a & other != 0,
+    }
+}
+
+/// Nodes of a graph that are reached from some others.
+#[derive(Debug, Default)]
+pub(super) struct Reached {
+    is_reached: Vec<bool>,
+    /// In the order in which they were added.
+    added: Vec<CodeId>,
+}
+
+impl Reached {
+    fn add(&mut self, id: CodeId) {
+        let at = id.0 as usize;
+        if at >= self.is_reached.len() {
+            self.is_reached.resize(at + 1, false);
+        }
+        if !std::mem::replace(&mut self.is_reached[at], true) {
+            self.added.push(id);
+        }
+    }
+
+    /// The number of nodes.
+    pub(super) fn len(&self) -> usize {
+        self.added.len()
+    }
+
+    /// Only the first nodes, this many.
+    pub(super) fn truncate(&mut self, len: usize) {
+        for id in self.added.drain(len..) {
+            self.is_reached[id.0 as usize] = false;
+        }
     }
 }
 

@@ -71,10 +71,26 @@ impl Lowering<'_> {
             }
             interval.with(exit)
         });
-        let intervals = intervals.collect();
+        let intervals: Vec<Interval<Exit>> = intervals.collect();
+        if word == layout.number() {
+            self.share_out(&intervals, &exits, &weights);
+        }
         let settings = Settings { aim: self.aim, instructions: self.instructions, layout };
         let mut functions = Functions { lowering: self, exits };
         dispatch(&mut functions, settings, word, intervals, weights).map(Some)
+    }
+
+    /// Adds the shares of numbers to those of their exits.
+    fn share_out(&mut self, intervals: &[Interval<Exit>], exits: &[Func], weights: &[(u32, f64)]) {
+        for Interval { first, last, then } in intervals {
+            let Some(exit) =
+                exits.get(*then).filter(|exit| self.store.as_verdict(**exit).is_none())
+            else {
+                continue;
+            };
+            let share: f64 = between(weights, *first, *last).iter().map(|(_, share)| share).sum();
+            *self.shares.entry(*exit).or_default() += share;
+        }
     }
 }
 

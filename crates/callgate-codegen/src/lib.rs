@@ -49,6 +49,8 @@ mod measured;
 pub mod native;
 pub mod query;
 mod result;
+mod rules;
+mod threading;
 mod tree;
 mod weights;
 mod word;

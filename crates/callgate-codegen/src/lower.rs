@@ -10,7 +10,8 @@
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
-use super::code::{Code, CodeId, Graph, Held};
+use super::code::{Code, CodeId, Graph, Held, Reached};
+use super::rules::ByRules;
 use super::tree::tree_code;
 use super::weights::WeightedSyscall;
 use super::word::{After, Plan, Planner, State};
@@ -37,6 +38,14 @@ pub(super) struct Lowering<'a> {
     pub(super) effort: u32,
     /// The code of functions that first compare with a variable, where A holds the operand, or two words, which A and X hold.
     pub(super) compared: HashMap<(Func, Guards), CodeId>,
+    /// Per exit of the number, the share of its syscalls.
+    pub(super) shares: HashMap<Func, f64>,
+    /// Code for an exit of the number, from the rules.
+    pub(super) by_rules: &'a mut ByRules<'a>,
+    /// What is reached from the chosen code of exits of the number.
+    pub(super) chosen: Reached,
+    /// Whether the code of an exit of the number is being made.
+    pub(super) is_in_entry: bool,
 }
 
 impl<'a> Lowering<'a> {
@@ -44,9 +53,8 @@ impl<'a> Lowering<'a> {
         store: &'a mut Store,
         root: Func,
         (syscalls, shares): (&[WeightedSyscall], &[f64]),
-        aim: Aim,
-        instructions: Instructions,
-        effort: u32,
+        (aim, instructions, effort): (Aim, Instructions, u32),
+        by_rules: &'a mut ByRules<'a>,
     ) -> Lowering<'a> {
         let layout = store.layout();
         let number = NumberWord::of(layout);
@@ -91,6 +99,10 @@ impl<'a> Lowering<'a> {
             entries: None,
             effort,
             compared: HashMap::default(),
+            shares: HashMap::default(),
+            by_rules,
+            chosen: Reached::default(),
+            is_in_entry: false,
         }
     }
 

@@ -15,7 +15,7 @@ use crate::{Instructions, Result};
 
 /// A program for cases; `None` if they need too much code. The program may be longer than the kernel accepts. The aim decides only
 /// the search trees and the layout; clauses are always tested in order. With [`Aim::Quick`] and without weights, short filters
-/// have a plan of their own, which weighs always-allowed syscalls only.
+/// have a plan of their own.
 pub fn generate_by_cases(
     cases: &Cases,
     weights: &Weights,
@@ -47,7 +47,11 @@ fn with_graph(
     let alike = weights.resolve_alike(arches, |token| intervals(cases, token));
     let syscalls: Vec<WeightedSyscall> = alike.iter().map(|alike| alike.first).collect();
     let shares = shares_of_alike(&syscalls, |at| alike[at].count, distribution);
-    let mut lists = Lists::new(cases, (aim, repeating), instructions);
+    // About one node for each interval of numbers, and for each clause.
+    let of_numbers = cases.sections().iter().map(|section| section.intervals.len());
+    let clauses = (0..cases.lists()).map(|list| cases.list(list).count());
+    let graph = Graph::with_capacity(of_numbers.chain(clauses).sum());
+    let mut lists = Lists::new(cases, graph, (aim, repeating), instructions);
     let (mut codes, mut weights) = (Vec::with_capacity(cases.sections().len()), Vec::new());
     let mut at = 0;
     for of_token in alike.chunk_by(|a, b| a.first.token == b.first.token) {

@@ -1,10 +1,11 @@
 //! Lists of clauses, and their code.
 
-use callgate_core::{
-    Cases, Clause, Literal, Op, Verdict, Word, WordTest, are_alternatives, is_informed,
-};
+use callgate_core::{Cases, Literal, Op, SeccompData, Verdict, Word, WordTest};
 use rustc_hash::FxHashMap as HashMap;
 
+use super::arrangement::{Order, arranged, effective};
+use super::literals::{Literals, MAX_LITERALS, Remaining, of_zero, remove_last};
+use super::values::partition;
 use crate::Instructions;
 use crate::code::{AnyBit, Code, CodeId, Graph, Held};
 use crate::cost::Aim;
@@ -13,11 +14,11 @@ use crate::tree::{Price, WeightedInterval, search_tree, tree_code};
 
 /// Whether tests that several clauses have in common are repeated on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Repeated {
+pub(super) enum Repeated {
     /// Each test is made once. Each combination of results may need code of its own.
     No,
-    /// A result counts only for the clause that is tested and those right after it that [are informed](is_informed): the code is about
-    /// as long as all clauses together.
+    /// A result counts only for the clause that is tested and those right after it that [are
+    /// informed](callgate_core::is_informed): the code is about as long as all clauses together.
     Yes,
 }
 
@@ -36,9 +37,12 @@ const MANY_FOR_ONE_FORM: usize = 10;
 /// The maximum number of clauses in all lists, 8 MB.
 const MAX_REMAINING: usize = 1 << 18;
 
+/// The maximum number of clauses of a list in all orders that are tried.
+const MAX_TRIED: usize = 1 << 10;
+
 /// A list of clauses that is reduced, the last of which always holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct List {
+pub(super) struct List {
     /// The first clauses.
     head: Vec<Remaining>,
     /// Where the others start in [`Lists::base`].
@@ -74,16 +78,16 @@ struct Pending {
 }
 
 /// The code of lists of clauses.
-pub(super) struct Lists<'c> {
+pub(crate) struct Lists<'c> {
     cases: &'c Cases,
     pub(super) graph: Graph,
     pub(super) aim: Aim,
     repeating: Repeating,
     /// For the list whose code is being made.
-    repeated: Repeated,
+    pub(super) repeated: Repeated,
     pub(super) instructions: Instructions,
     price: Price,
-    literals: Literals,
+    pub(super) literals: Literals,
     /// Where tests are repeated, the whole list whose code is being made: what remains of it mostly ends as it does.
     base: Vec<Remaining>,
     /// The code of lists, where tests are repeated for the base, and where not.
@@ -96,17 +100,16 @@ pub(super) struct Lists<'c> {
 }
 
 impl<'c> Lists<'c> {
-    pub(super) fn new(
+    /// The code of cases, which is added to a graph.
+    pub(crate) fn new(
         cases: &'c Cases,
+        graph: Graph,
         (aim, repeating): (Aim, Repeating),
         instructions: Instructions,
     ) -> Lists<'c> {
-        // About one node for each interval of numbers, and for each clause.
-        let intervals = cases.sections().iter().map(|section| section.intervals.len());
-        let clauses = (0..cases.lists()).map(|list| cases.list(list).count());
         Lists {
             cases,
-            graph: Graph::with_capacity(intervals.chain(clauses).sum()),
+            graph,
             aim,
             repeating,
             repeated: Repeated::No,
@@ -140,11 +143,7 @@ impl<'c> Lists<'c> {
         if let Some(code) = self.of_cases.get(list).copied().flatten() {
             return Some(code);
         }
-        let cases = self.cases;
-        let mut clauses = Vec::new();
-        for clause in cases.list(list) {
-            clauses.push(self.literals.clause(clause)?);
-        }
+        let clauses = self.clauses_of(list)?;
         let tests: usize = clauses.iter().map(|clause| usize::from(clause.count)).sum();
         let alone = match *clauses.as_slice() {
             [clause, last] if last.is_always() => self.alone(clause, last.verdict),
@@ -165,7 +164,7 @@ impl<'c> Lists<'c> {
     fn alone(&mut self, clause: Remaining, otherwise: Verdict) -> Option<CodeId> {
         let mut literals = [None; MAX_LITERALS];
         for (place, literal) in literals.iter_mut().zip(self.literals.of(&clause)) {
-            *place = Some((is_guard(literal), *literal));
+            *place = Some((Literals::is_guard(literal), *literal));
         }
         let literals = literals.get_mut(..usize::from(clause.count))?;
         // As in `next_word`.
@@ -187,29 +186,74 @@ impl<'c> Lists<'c> {
         Some(next)
     }
 
-    /// The shorter code of a long list of clauses. Code for each combination of results is given up when it needs more decisions
-    /// than the other code has instructions.
+    /// The clauses of a list of the cases.
+    fn clauses_of(&mut self, list: usize) -> Option<Vec<Remaining>> {
+        let cases = self.cases;
+        cases.list(list).map(|clause| self.literals.clause(clause)).collect()
+    }
+
+    /// The code of a list of the cases in several forms, in a graph that is the same each time: where tests are repeated, and where
+    /// each is made once, in the order of the clauses and in [others](arranged), also by syscalls.
+    pub(crate) fn forms(
+        &mut self,
+        list: usize,
+        samples: &[SeccompData],
+        graph: &mut Graph,
+    ) -> Vec<CodeId> {
+        let Some(clauses) = self.clauses_of(list) else { return Vec::new() };
+        let clauses = effective(&self.literals, clauses);
+        let with: &[&[SeccompData]] = if samples.is_empty() { &[&[]] } else { &[&[], samples] };
+        std::mem::swap(&mut self.graph, graph);
+        self.listed = 0;
+        self.codes = Default::default();
+        let (mut forms, mut tried) = (Vec::new(), Vec::new());
+        let most = (MAX_TRIED / clauses.len().max(1)).max(1);
+        for (order, samples) in
+            Order::ALL.iter().flat_map(|order| with.iter().map(move |with| (order, with)))
+        {
+            if tried.len() == most {
+                break;
+            }
+            let clauses = arranged(&self.literals, &clauses, *order, samples);
+            if !tried.contains(&clauses) {
+                // Where each test is made once, checks of high halves come last, so of equally good code, it is the first.
+                let [repeated, single] = self.both(clauses.clone()).0;
+                forms.extend([single, repeated].into_iter().flatten());
+                tried.push(clauses);
+            }
+        }
+        std::mem::swap(&mut self.graph, graph);
+        forms
+    }
+
+    /// The shorter code of a long list of clauses.
     fn shorter(&mut self, clauses: Vec<Remaining>) -> Option<CodeId> {
         let start = self.graph.len();
+        let (forms, insns) = self.both(clauses);
+        match forms {
+            [Some(repeated), Some(single)] if self.graph.insns_since(start, single) > insns => {
+                Some(repeated)
+            }
+            [repeated, single] => single.or(repeated),
+        }
+    }
+
+    /// The code of clauses where tests are repeated, and where each is made once; and the number of instructions of the former. Code
+    /// for each combination of results is given up when it needs more decisions than the other code has instructions.
+    fn both(&mut self, clauses: Vec<Remaining>) -> ([Option<CodeId>; 2], usize) {
+        let start = self.graph.len();
         let repeated = self.made_with(Repeated::Yes, clauses.clone());
+        let insns = repeated.map_or(usize::MAX, |code| self.graph.insns_since(start, code));
         // Where values are searched for, the other code is the same, or longer.
         let root = List { head: Vec::new(), tail: 0 };
         let has_values = |word| self.has_values(&root, word);
         if repeated.is_some() && self.next_word(&root).is_some_and(has_values) {
-            return repeated;
+            return ([repeated, None], insns);
         }
-        let insns = repeated.map(|code| self.graph.insns_since(start, code));
-        self.left = insns.unwrap_or(usize::MAX);
+        self.left = insns;
         let single = self.made_with(Repeated::No, clauses);
         self.left = usize::MAX;
-        match (single, repeated, insns) {
-            (Some(single), Some(repeated), Some(insns))
-                if self.graph.insns_since(start, single) > insns =>
-            {
-                Some(repeated)
-            }
-            (single, repeated, _) => single.or(repeated),
-        }
+        ([repeated, single], insns)
     }
 
     fn made_with(&mut self, repeated: Repeated, clauses: Vec<Remaining>) -> Option<CodeId> {
@@ -226,7 +270,10 @@ impl<'c> Lists<'c> {
     }
 
     /// The clauses of a list.
-    fn clauses<'l>(&'l self, list: &'l List) -> impl Iterator<Item = &'l Remaining> + Clone {
+    pub(super) fn clauses<'l>(
+        &'l self,
+        list: &'l List,
+    ) -> impl Iterator<Item = &'l Remaining> + Clone {
         list.head.iter().chain(self.base.get(list.tail..).unwrap_or_default())
     }
 
@@ -354,95 +401,6 @@ impl<'c> Lists<'c> {
         Some(Pending { key, word, decision, targets, known: 0 })
     }
 
-    /// The word to be tested next: one of the first clause that most clauses test. High halves that must be 0 come last,
-    /// because then all lists share the code that tests them.
-    ///
-    /// Where tests may be repeated, the one that most of the next clauses have in common comes first. What all alternatives of a
-    /// comparison of 64 bits demand comes before the rest: so both halves of an argument are tested before the next argument, and
-    /// the alternatives are the same list again instead of one for each combination.
-    fn next_word(&self, list: &List) -> Option<Word> {
-        let first = self.clauses(list).next()?;
-        let most = if self.repeated == Repeated::No { usize::MAX } else { MAX_NEAR };
-        let near = self.clauses(list).take(most);
-        let mut counts = [0u32; 16];
-        for literal in near.clone().flat_map(|clause| self.literals.of(clause)) {
-            counts[literal.test.word.index()] += 1;
-        }
-        let count = |literal: &Literal| std::cmp::Reverse(counts[literal.test.word.index()]);
-        if self.repeated == Repeated::No {
-            let priority = |one: &&Literal| (is_guard(one), count(one), one.test.word);
-            return self.literals.of(first).min_by_key(priority).map(|one| one.test.word);
-        }
-        let others = near.clone().skip(1);
-        let alternatives = others.take_while(|other| self.are_alternatives(first, other));
-        let has_alternatives = alternatives.clone().next().is_some();
-        let is_of_all = |literal: &Literal| {
-            let mut alternatives = alternatives.clone();
-            alternatives.all(|other| self.literals.of(other).any(|known| known == literal))
-        };
-        let informed = self.informed_each(first, near.clone().skip(1));
-        let mut best: Option<(_, Word)> = None;
-        for (one, informed) in self.literals.of(first).zip(informed) {
-            let is_late = if has_alternatives { !is_of_all(one) } else { is_guard(one) };
-            let word = one.test.word;
-            let priority = (std::cmp::Reverse(informed), is_late, count(one), word);
-            if best.is_none_or(|(least, _)| priority < least) {
-                best = Some((priority, word));
-            }
-        }
-        best.map(|(_, word)| word)
-    }
-
-    /// [`Lists::informed`] for the test of each literal of the first clause. That two clauses are alternatives is found once.
-    fn informed_each<'l>(
-        &self,
-        first: &Remaining,
-        others: impl Iterator<Item = &'l Remaining>,
-    ) -> [usize; MAX_LITERALS] {
-        let mut counts = [1; MAX_LITERALS];
-        let mut open = [true; MAX_LITERALS];
-        let mut is_alone = None;
-        for other in others {
-            let alone = *is_alone.get_or_insert_with(|| !self.are_alternatives(first, other));
-            let (of_first, of_other) = (self.literals.of(first), self.literals.of(other));
-            let mut is_any_open = false;
-            // Of the test of a word that no clause has, only alternatives are informed.
-            let is_alternative = is_informed(NO_TEST, of_first.clone(), alone, of_other.clone());
-            for ((one, count), open) in of_first.zip(&mut counts).zip(&mut open) {
-                *open &= is_alternative || of_other.clone().any(|other| other.test == one.test);
-                *count += usize::from(*open);
-                is_any_open |= *open;
-            }
-            if !is_any_open {
-                break;
-            }
-        }
-        counts
-    }
-
-    /// Whether the values of a word are searched for: there are several tests of it, all of the whole word. Where tests are
-    /// repeated, they compare it with single values, and are in all clauses, so that no clause is needed twice.
-    fn has_values(&self, list: &List, word: Word) -> bool {
-        let is_value = |literal: &Literal| {
-            literal.test.word == word && literal.holds && !literal.test.is_order
-        };
-        let has_value = |clause: &Remaining| self.literals.of(clause).any(is_value);
-        let clauses = self.clauses(list);
-        let is_tested = |clause: &&Remaining| !clause.is_always();
-        if self.repeated == Repeated::Yes && !clauses.clone().filter(is_tested).all(has_value) {
-            return false;
-        }
-        let literals = clauses.flat_map(|clause| self.literals.of(clause));
-        let mut of_word = literals.filter(|literal| literal.test.word == word);
-        let Some(first) = of_word.next() else { return false };
-        let (mut are_whole, mut are_several) = (first.test.mask == u32::MAX, false);
-        for literal in of_word {
-            are_whole &= literal.test.mask == u32::MAX;
-            are_several |= literal.test != first.test;
-        }
-        are_whole && are_several
-    }
-
     /// The code of a search tree over the values of a word, which A holds, with the codes of the targets.
     fn over_values(
         &mut self,
@@ -501,6 +459,10 @@ impl<'c> Lists<'c> {
         if Self::is_clear(test) {
             return Some(any_bit.add(graph, word, otherwise, then));
         }
+        if test == of_zero(word) {
+            // As all code that checks high halves, so that they share it.
+            return Some(graph.branch(whole, Op::JgeK, 1, otherwise, then));
+        }
         let op = if is_order { Op::JgeK } else { Op::JeqK };
         let next = graph.branch(Held { word, mask }, op, value, then, otherwise);
         Some(if mask == u32::MAX { next } else { graph.and(whole, mask, next) })
@@ -512,225 +474,5 @@ impl<'c> Lists<'c> {
         let is_possible =
             self.literals.of(clause).all(|literal| fact.decides(*literal) != Some(false));
         is_possible.then(|| self.literals.with(clause, |literal| fact.decides(*literal).is_none()))
-    }
-
-    /// Of how many clauses, the first ones, the result of a test is used. Where tests may be repeated, these are the ones of which a
-    /// result removes literals or the whole clause: no other clause needs code for both results.
-    fn informed<'l>(
-        &self,
-        mut clauses: impl Iterator<Item = &'l Remaining> + Clone,
-        test: WordTest,
-    ) -> usize {
-        let Some(first) = clauses.next() else { return 0 };
-        if self.repeated == Repeated::No {
-            return 1 + clauses.count();
-        }
-        let second = clauses.clone().next();
-        let is_alone = second.is_none_or(|second| !self.are_alternatives(first, second));
-        let is_informed = |other: &&Remaining| {
-            is_informed(test, self.literals.of(first), is_alone, self.literals.of(other))
-        };
-        1 + clauses.take_while(is_informed).count()
-    }
-
-    fn are_alternatives(&self, one: &Remaining, other: &Remaining) -> bool {
-        are_alternatives(self.literals.of(one), self.literals.of(other))
-    }
-}
-
-/// A test that no clause has: it always holds.
-const NO_TEST: WordTest = WordTest { word: Word::NR, mask: 0, is_order: false, value: 0 };
-
-/// Among how many clauses those are counted that have a test in common.
-const MAX_NEAR: usize = 64;
-
-/// Whether a literal demands that a high half is 0.
-fn is_guard(literal: &Literal) -> bool {
-    let is_high = literal.test.word.argument().is_some_and(|(_, is_high)| is_high);
-    is_high && literal.holds && literal.test == of_zero(literal.test.word)
-}
-
-/// The test whether a word is 0.
-fn of_zero(word: Word) -> WordTest {
-    WordTest { word, mask: u32::MAX, is_order: false, value: 0 }
-}
-
-/// The maximum number of evaluated clauses.
-const MAX_EVALUATED: usize = 1 << 16;
-
-/// The number of lists among which an equal one is searched for. Most values have the list of the value before, or that of
-/// all other values.
-const RECENT: usize = 4;
-
-/// A clause for several values of the word.
-struct Part {
-    /// Its place in the list.
-    at: usize,
-    /// Its literals of the word.
-    literals: Vec<Literal>,
-}
-
-/// The values of a word, in order and without gaps, with the indexes of lists.
-type Intervals = Vec<Interval<usize>>;
-
-/// Partitions the values of a word into intervals, with the lists of clauses that remain; equal lists may occur twice. The
-/// clauses compare the whole word. `None` if that are too many.
-fn partition(
-    literals: &Literals,
-    list: &[Remaining],
-    word: Word,
-) -> Option<(Intervals, Vec<Vec<Remaining>>)> {
-    // The places of clauses for one value of the word, by value; most lists have many of them.
-    let mut of_values: Vec<(u32, u32)> = Vec::with_capacity(list.len());
-    let mut remaining_at: Vec<Remaining> = Vec::with_capacity(list.len());
-    let mut others: Vec<Part> = Vec::new();
-    let mut starts: Vec<u32> = Vec::with_capacity(2 * list.len() + 1);
-    starts.push(0);
-    for (at, clause) in list.iter().enumerate() {
-        let of_word = literals.of(clause).filter(|literal| literal.test.word == word);
-        for literal in of_word.clone() {
-            starts.push(literal.test.value);
-            if !literal.test.is_order {
-                starts.extend(literal.test.value.checked_add(1));
-            }
-        }
-        let remaining = literals.with(clause, |literal| literal.test.word != word);
-        remaining_at.push(remaining);
-        let value = of_word.clone().find(|literal| literal.holds && !literal.test.is_order);
-        match value.map(|literal| literal.test.value) {
-            Some(value) => {
-                if of_word.clone().all(|literal| literal.is_true_for(value)) {
-                    of_values.push((value, u32::try_from(at).ok()?));
-                }
-            }
-            None => others.push(Part { at, literals: of_word.copied().collect() }),
-        }
-    }
-    of_values.sort_unstable();
-    starts.sort_unstable();
-    starts.dedup();
-    if starts.len() * others.len() > MAX_EVALUATED {
-        return None;
-    }
-    let mut of_values = of_values.as_slice();
-    let mut intervals: Intervals = Vec::with_capacity(starts.len());
-    let mut different: Vec<Vec<Remaining>> = Vec::new();
-    let mut then = Vec::new();
-    for (index, first) in starts.iter().copied().enumerate() {
-        let last = starts.get(index + 1).map_or(u32::MAX, |next| next - 1);
-        let here = of_values.iter().take_while(|(value, _)| *value == first).count();
-        let (here, rest) = of_values.split_at(here);
-        of_values = rest;
-        let holds = |part: &&Part| part.literals.iter().all(|one| one.is_true_for(first));
-        let mut others = others.iter().filter(holds).peekable();
-        then.clear();
-        for (_, at) in here {
-            let at = *at as usize;
-            while let Some(other) = others.next_if(|other| other.at < at) {
-                then.push(remaining_at[other.at]);
-            }
-            then.push(remaining_at[at]);
-        }
-        then.extend(others.map(|other| remaining_at[other.at]));
-        let recent = different.len().saturating_sub(RECENT);
-        let known = different[recent..].iter().position(|known| *known == then);
-        let of_list = known.map_or(different.len(), |at| recent + at);
-        if of_list == different.len() {
-            different.push(then.clone());
-        }
-        match intervals.last_mut() {
-            Some(before) if before.then == of_list => before.last = last,
-            _ => intervals.push(Interval { first, last, then: of_list }),
-        }
-    }
-    Some((intervals, different))
-}
-
-/// The maximum number of literals of a clause: the halves of six arguments.
-const MAX_LITERALS: usize = 12;
-
-/// The index of a literal.
-type LiteralId = u16;
-
-/// A clause, or what remains of it: literals of the words that are not yet tested.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Remaining {
-    /// The literals, and then zeros.
-    literals: [LiteralId; MAX_LITERALS],
-    count: u16,
-    pub(super) verdict: Verdict,
-}
-
-impl Remaining {
-    fn new(verdict: Verdict) -> Remaining {
-        Remaining { literals: [0; MAX_LITERALS], count: 0, verdict }
-    }
-
-    fn ids(&self) -> &[LiteralId] {
-        &self.literals[..usize::from(self.count)]
-    }
-
-    fn is_always(&self) -> bool {
-        self.count == 0
-    }
-
-    /// `None` if there are too many literals.
-    fn push(&mut self, literal: LiteralId) -> Option<()> {
-        *self.literals.get_mut(usize::from(self.count))? = literal;
-        self.count += 1;
-        Some(())
-    }
-}
-
-/// Different literals.
-#[derive(Default)]
-struct Literals {
-    literals: Vec<Literal>,
-    index: HashMap<Literal, LiteralId>,
-}
-
-impl Literals {
-    /// A clause; `None` if it has too many literals, or if there are too many different ones.
-    fn clause(&mut self, clause: Clause<'_>) -> Option<Remaining> {
-        let mut remaining = Remaining::new(clause.verdict);
-        for literal in clause.literals {
-            remaining.push(self.id(*literal)?)?;
-        }
-        Some(remaining)
-    }
-
-    fn id(&mut self, literal: Literal) -> Option<LiteralId> {
-        if let Some(id) = self.index.get(&literal) {
-            return Some(*id);
-        }
-        let id = LiteralId::try_from(self.literals.len()).ok()?;
-        self.literals.push(literal);
-        self.index.insert(literal, id);
-        Some(id)
-    }
-
-    /// The literals of a clause.
-    pub(super) fn of<'l>(
-        &'l self,
-        clause: &'l Remaining,
-    ) -> impl Iterator<Item = &'l Literal> + Clone {
-        clause.ids().iter().map(|id| &self.literals[usize::from(*id)])
-    }
-
-    /// The clause with those literals for which `keep` returns true.
-    pub(super) fn with(&self, clause: &Remaining, keep: impl Fn(&Literal) -> bool) -> Remaining {
-        let mut remaining = Remaining::new(clause.verdict);
-        for id in clause.ids().iter().filter(|id| keep(&self.literals[usize::from(**id)])) {
-            remaining.literals[usize::from(remaining.count)] = *id;
-            remaining.count += 1;
-        }
-        remaining
-    }
-}
-
-/// Removes the last clauses if they have the verdict of the one after them, which always holds.
-fn remove_last(clauses: &mut Vec<Remaining>, verdict: Verdict) {
-    while clauses.last().is_some_and(|clause| clause.verdict == verdict) {
-        clauses.pop();
     }
 }

@@ -7,13 +7,19 @@
 //! ```
 //!
 //! The arguments of a syscall are decided one word after the other, as the first clause demands. The clauses that remain for a
-//! value, without the literals that hold, are a list again, and equal lists have the same code.
+//! value, without the literals that hold, are a list again, and equal lists have the same code. [`order`] says which word is next.
 //!
 //! [`short`] makes short filters without conditions on arguments directly, from the last instruction on.
 
+mod arrangement;
 mod generate;
 mod lists;
+mod literals;
+mod order;
 mod short;
+mod values;
 
+pub(crate) use arrangement::MAX_SAMPLES;
 pub use generate::generate_by_cases;
+pub(crate) use lists::Lists;
 pub use lists::Repeating;

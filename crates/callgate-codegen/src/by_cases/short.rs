@@ -28,8 +28,8 @@ const MAX_OTHERS: f64 = 0.2;
 /// The maximum number of equality tests before order tests.
 const MAX_FIRST: usize = 3;
 
-/// The program of short cases, where all always-allowed syscalls of an architecture are equally frequent; `None` for other
-/// cases.
+/// The program of short cases, where all permitted syscalls of an architecture with the same verdict are equally frequent; `None` for
+/// other cases.
 pub(super) fn short_program(
     cases: &Cases,
     arches: &[Arch],
@@ -89,15 +89,25 @@ enum Kind {
 }
 
 impl Numbers<'_> {
-    /// The intervals of a section, with the number of always-allowed syscalls as weights; `None` if arguments matter.
+    /// The intervals of a section, with the number of permitted syscalls as weights; `None` if arguments matter. As in
+    /// [`BY_PERMISSION`](crate::BY_PERMISSION), those for which every kernel runs the filter, because they are logged, have as much
+    /// weight together as the always-allowed ones, and denied ones are rare.
     fn of_section<'c>(cases: &'c Cases, section: &SectionCases, arch: Arch) -> Option<Numbers<'c>> {
         let mut intervals = Vec::with_capacity(section.intervals.len());
+        let (mut allowed, mut logged) = (0.0, 0.0);
         for NumberInterval { first, last, list: class } in section.intervals.iter().copied() {
-            let weight = match cases.verdict(class)? {
-                Verdict::ALLOW => arch.syscall_numbers_within(first, last).count() as f64,
-                _ => 0.0,
-            };
+            let verdict = cases.verdict(class)?;
+            let syscalls = || arch.syscall_numbers_within(first, last).count() as f64;
+            let weight = if verdict.permits() { syscalls() } else { 0.0 };
+            *if verdict == Verdict::ALLOW { &mut allowed } else { &mut logged } += weight;
             intervals.push(WeightedInterval { first, last, class, weight });
+        }
+        if allowed > 0.0 && logged > 0.0 {
+            for interval in &mut intervals {
+                if cases.verdict(interval.class)? != Verdict::ALLOW {
+                    interval.weight *= allowed / logged;
+                }
+            }
         }
         Some(Numbers { cases, intervals })
     }
@@ -404,6 +414,16 @@ mod tests {
         rules.push(rule(100, VERDICTS[2]));
         let values = tests(&rules).iter().map(|insn| insn.k).collect::<Vec<u32>>();
         assert_eq!(values, [7, 100]);
+        // Logged syscalls, which run the filter, have as much weight together as always-allowed ones; denied ones have none.
+        let executed = |verdict| {
+            let mut rules = allowed(&[7, 8, 9, 20, 22, 40, 60, 80]);
+            rules.push(rule(100, verdict));
+            let program = Program::new(program(&rules, Instructions::All)).unwrap();
+            let arch = Arch::X86_64.token();
+            let data = SeccompData { nr: 100, arch, ..SeccompData::default() };
+            program.run(&data, Endian::Little).executed
+        };
+        assert!(executed(Verdict::LOG) < executed(VERDICTS[2]));
         // Only these numbers have weight, so they are found before the others are divided.
         let mut rules = allowed(&[7, 100]);
         let syscalls = SyscallSet::range(1 << 30, u32::MAX);

@@ -6,6 +6,7 @@ use callgate_core::policy::{Policy, Section};
 use callgate_core::{Arch, Cases, Meaning, NumberInterval, Program, Proved, Verdict};
 
 use super::expected::Executed;
+use super::generate::CasesOf;
 use super::options::{Compiled, Options, Phase, Stats};
 
 /// A program that is made and proved by cases.
@@ -17,16 +18,17 @@ pub(super) struct ByCases {
 /// The proved program of a policy by cases; `None` if the MTBDD is needed for the program or for its proof.
 pub(super) fn by_cases(
     policy: &Policy,
+    cases: &CasesOf<'_>,
     options: &Options,
     observe: &mut dyn FnMut(Phase),
 ) -> Option<ByCases> {
-    let cases = Cases::of_policy(policy)?;
+    let cases = cases()?;
     let arches: Vec<Arch> = policy.arches().collect();
     let Options { weights, model, aim, instructions, .. } = options;
-    let known = always_allowed(&cases, &arches);
+    let known = always_allowed(cases, &arches);
     let made = |repeating| {
         let how = (*aim, repeating);
-        let made = generate_by_cases(&cases, weights, &arches, *model, how, *instructions)?;
+        let made = generate_by_cases(cases, weights, &arches, *model, how, *instructions)?;
         Program::new(made.insns).ok()
     };
     let first = made(Repeating::IfShorter);

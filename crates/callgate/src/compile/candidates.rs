@@ -7,17 +7,19 @@
 //!   the MTBDD may exceed its budget.
 //! - The direct translation of the rules is for policies of which nothing else fits.
 
+use std::cell::OnceCell;
+
 use callgate_codegen::{Aim, expected_shares};
 use callgate_core::diagram::Budget;
 use callgate_core::policy::{Policy, Test};
-use callgate_core::{Arch, Endian, Meaning, Op, Program, Word};
+use callgate_core::{Arch, Cases, Endian, Meaning, Op, Program, Word};
 use rustc_hash::FxHashSet;
 
 use super::by_cases::{by_cases, count_tests};
 use super::diagram::Parts;
 use super::error::CompileError;
 use super::expected::mean;
-use super::generate::generate;
+use super::generate::{CasesOf, generate_with_rules};
 use super::options::{Compiled, Options, Phase};
 use crate::plain_program::plain_program;
 
@@ -39,41 +41,46 @@ pub fn compile_observed(
     options: &Options,
     observe: &mut dyn FnMut(Phase),
 ) -> Result<Compiled, CompileError> {
+    let made = OnceCell::new();
+    let cases = || made.get_or_init(|| Cases::of_policy(policy)).as_ref();
     if options.aim == Aim::Quick {
-        return quick(policy, options, observe);
+        return quick(policy, &cases, options, observe);
     }
     let budget = first_budget(policy, options.budget);
-    let found = searched(policy, &Options { budget, ..options.clone() }, observe);
+    let found = searched(policy, &cases, &Options { budget, ..options.clone() }, observe);
     if found.as_ref().is_err_and(CompileError::is_defect) {
         return Ok(found?.1);
     }
     if found.as_ref().is_ok_and(|(_, searched)| !may_be_shorter(policy, &searched.program)) {
         return Ok(found?.1);
     }
-    match (found, by_cases(policy, options, observe)) {
+    match (found, by_cases(policy, &cases, options, observe)) {
         (Ok((meaning, searched)), Some(by_cases)) => {
             let by_cases = by_cases.compiled(policy, Some(&meaning), options);
             Ok(better(&meaning, policy, options, [searched, by_cases]))
         }
         (Ok((_, searched)), None) => Ok(searched),
         (Err(_), Some(by_cases)) => Ok(by_cases.compiled(policy, None, options)),
-        (Err(_), None) if budget != options.budget => Ok(searched(policy, options, observe)?.1),
+        (Err(_), None) if budget != options.budget => {
+            Ok(searched(policy, &cases, options, observe)?.1)
+        }
         (Err(error), None) => Err(error),
     }
 }
 
 /// The program by cases. Where it is long, also the searched one within a small budget: the shorter of both.
-fn quick(
+fn quick<'c>(
     policy: &Policy,
+    cases: &'c CasesOf<'c>,
     options: &Options,
     observe: &mut dyn FnMut(Phase),
 ) -> Result<Compiled, CompileError> {
-    let Some(found) = by_cases(policy, options, observe) else {
-        return Ok(searched(policy, options, observe)?.1);
+    let Some(found) = by_cases(policy, cases, options, observe) else {
+        return Ok(searched(policy, cases, options, observe)?.1);
     };
     if let Some(budget) = quick_budget(&found.program, policy, options.budget) {
         let options = Options { budget, ..options.clone() };
-        match searched(policy, &options, observe) {
+        match searched(policy, cases, &options, observe) {
             Ok((_, searched)) if searched.program.len() < found.program.len() => {
                 return Ok(searched);
             }
@@ -182,8 +189,9 @@ fn for_arguments(program: &Program, endian: Endian) -> usize {
 }
 
 /// The program that a search finds in the MTBDD of a policy.
-fn searched(
+fn searched<'c>(
     policy: &Policy,
+    cases: &'c CasesOf<'c>,
     options: &Options,
     observe: &mut dyn FnMut(Phase),
 ) -> Result<(Meaning, Compiled), CompileError> {
@@ -192,7 +200,8 @@ fn searched(
     let compiled = meaning.map_err(CompileError::from).and_then(|mut meaning| {
         let arches: Vec<Arch> = policy.arches().collect();
         let plain = || plain_program(policy).ok().map(Program::into_insns);
-        let compiled = generate(&mut meaning, &arches, options, &plain, observe)?;
+        let compiled =
+            generate_with_rules(&mut meaning, &arches, options, (&plain, cases), observe)?;
         Ok((meaning, compiled))
     });
     compiled.map_err(|error| parts.named(error))

@@ -101,6 +101,11 @@ impl CompileError {
         }
     }
 
+    /// Whether the diagram exceeded its budget.
+    pub(super) fn is_out_of_budget(&self) -> bool {
+        matches!(&self.0, CompileErrorKind::Diagram(error) if error.is_out_of_budget())
+    }
+
     /// Whether the filter has variables, and the operation is defined only for filters without.
     fn needs_values(&self) -> bool {
         match &self.0 {

@@ -9,7 +9,7 @@ use callgate_codegen::{Aim, Distribution, Effort, Program as Unproved, WeightedS
 use callgate_core::diagram::{Comparison, DiagramError, Func, Store};
 use callgate_core::template::{Template, Variable};
 use callgate_core::{
-    Arch, Endian, Insn, LongProgram, MAX_INSNS, Meaning, Op, Program, Proved, Verdict, Word,
+    Arch, Cases, Endian, Insn, LongProgram, MAX_INSNS, Meaning, Op, Program, Proved, Verdict, Word,
 };
 use rustc_hash::FxHashSet;
 
@@ -42,6 +42,9 @@ pub fn recompile_observed(
     generate(&mut meaning, arches, options, &given, observe)
 }
 
+/// The rules of a policy as cases, made when they are first asked for; `None` if there are none.
+pub(super) type CasesOf<'c> = dyn Fn() -> Option<&'c Cases> + 'c;
+
 /// Compiles a meaning to a program, proved equal. `plain` makes another program for it, which is used if the generator
 /// finds none within the limits.
 pub(crate) fn generate(
@@ -51,7 +54,18 @@ pub(crate) fn generate(
     plain: &dyn Fn() -> Option<Vec<Insn>>,
     observe: &mut dyn FnMut(Phase),
 ) -> Result<Compiled, CompileError> {
-    let workload = Workload::of(meaning, arches, options);
+    generate_with_rules(meaning, arches, options, (plain, &|| None), observe)
+}
+
+/// As [`generate`], with the rules of the meaning.
+pub(super) fn generate_with_rules<'c>(
+    meaning: &mut Meaning,
+    arches: &[Arch],
+    options: &Options,
+    (plain, cases): (&dyn Fn() -> Option<Vec<Insn>>, &'c CasesOf<'c>),
+    observe: &mut dyn FnMut(Phase),
+) -> Result<Compiled, CompileError> {
+    let workload = Workload::of(meaning, arches, options, cases);
     let (program, stats) = generate_with(meaning, &workload, options, plain, observe, &AsProgram)?;
     Ok(Compiled { program, stats })
 }
@@ -67,7 +81,7 @@ pub(super) fn generate_template(
     // The mean of executed instructions depends on the values.
     let expected_insns = options.expected_insns && variables.is_empty();
     let options = &Options { expected_insns, ..options.clone() };
-    let workload = Workload::of(meaning, arches, options);
+    let workload = Workload::of(meaning, arches, options, &|| None);
     let form = AsTemplate(variables);
     let (template, stats) = generate_with(meaning, &workload, options, &|| None, observe, &form)?;
     let uncached = match variables {
@@ -77,18 +91,31 @@ pub(super) fn generate_template(
     Ok(CompiledTemplate { template, uncached, stats })
 }
 
-/// The syscalls of a filter, and how the expected cost is distributed over them.
-struct Workload {
+/// The syscalls of a filter, and how the expected cost is distributed over them; and its rules.
+struct Workload<'c> {
     syscalls: Vec<WeightedSyscall>,
     distribution: Distribution,
+    cases: &'c CasesOf<'c>,
 }
 
-impl Workload {
-    fn of(meaning: &Meaning, arches: &[Arch], options: &Options) -> Workload {
+impl<'c> Workload<'c> {
+    fn of(
+        meaning: &Meaning,
+        arches: &[Arch],
+        options: &Options,
+        cases: &'c CasesOf<'c>,
+    ) -> Workload<'c> {
         Workload {
             syscalls: options.weights.resolve(meaning.store(), meaning.func(), arches),
             distribution: options.weights.distribution(options.model, arches),
+            cases,
         }
+    }
+
+    /// The same without rules.
+    fn without_rules(&self) -> Workload<'static> {
+        let Workload { syscalls, distribution, .. } = self;
+        Workload { syscalls: syscalls.clone(), distribution: *distribution, cases: &|| None }
     }
 }
 
@@ -154,7 +181,7 @@ impl Form for AsTemplate<'_> {
 /// As [`generate`], in this form.
 fn generate_with<F: Form>(
     meaning: &mut Meaning,
-    workload: &Workload,
+    workload: &Workload<'_>,
     options: &Options,
     plain: &dyn Fn() -> Option<Vec<Insn>>,
     observe: &mut dyn FnMut(Phase),
@@ -188,7 +215,15 @@ fn generate_with<F: Form>(
         (Some(other), _) => (other, 0),
         (None, made) => {
             let Made { program, nodes, .. } = made?;
-            (form.prove(meaning, program, syscalls)?, nodes)
+            match form.prove(meaning, program, syscalls) {
+                // The proof of code from rules may take more steps than that of code from the diagram.
+                Err(error) if error.is_out_of_budget() && (workload.cases)().is_some() => {
+                    let workload = workload.without_rules();
+                    let made = generated(meaning, &workload, options, options.aim)?;
+                    (form.prove(meaning, made.program, syscalls)?, made.nodes)
+                }
+                proved => (proved?, nodes),
+            }
         }
     };
     observe(Phase::Proved);
@@ -286,7 +321,12 @@ fn proved<F: Form>(
 const LONG: usize = 1024;
 
 /// Made for size, or for speed, if that is shorter: in large trees, the search for the shortest one is not complete.
-fn shorter_if_long(made: Made, meaning: &Meaning, workload: &Workload, options: &Options) -> Made {
+fn shorter_if_long(
+    made: Made,
+    meaning: &Meaning,
+    workload: &Workload<'_>,
+    options: &Options,
+) -> Made {
     let len = made.program.insns.len();
     if len < LONG || made.effort == Effort::Least {
         return made;
@@ -300,7 +340,7 @@ fn shorter_if_long(made: Made, meaning: &Meaning, workload: &Workload, options: 
 /// Generates instructions for a meaning.
 fn generated(
     meaning: &Meaning,
-    workload: &Workload,
+    workload: &Workload<'_>,
     options: &Options,
     aim: Aim,
 ) -> Result<Made, DiagramError> {
@@ -317,6 +357,7 @@ fn generated(
             options.instructions,
             meaning.endian(),
             effort,
+            workload.cases,
         )?;
         Ok(Made { program, nodes: store.len(), effort })
     };

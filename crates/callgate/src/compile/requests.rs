@@ -83,6 +83,7 @@ fn generated(
             options.instructions,
             meaning.endian(),
             effort,
+            &|| None,
         )
     };
     match attempt(Effort::Full) {

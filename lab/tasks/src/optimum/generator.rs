@@ -67,6 +67,7 @@ impl Subject {
             Instructions::All,
             Endian::Little,
             Effort::Full,
+            &|| None,
         );
         Program::new(generated.map_err(|error| error.to_string())?.insns)
             .map_err(|error| error.to_string())

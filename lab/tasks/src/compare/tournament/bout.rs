@@ -116,10 +116,10 @@ pub(super) fn bout(set: &Set, peer: Peer, peers: &Peers) -> Result<Option<Bout>>
     let policy = meant(set, peer, &compiled)?;
     let mut store = Store::default();
     let function = store.program(&program, ENDIAN).ok();
-    let is_meant = match function {
-        Some(function) => store.policy(&policy).is_ok_and(|meant| meant == function),
-        // Without a diagram, what is executed is unknown, but not the meaning.
-        None => Cases::of_policy(&policy).is_some_and(|cases| cases.proves(&program)),
+    let is_meant = match function.map(|function| (function, store.policy(&policy))) {
+        Some((function, Ok(meant))) => meant == function,
+        // Without a diagram, what is executed may be unknown, but not the meaning.
+        _ => Cases::of_policy(&policy).is_some_and(|cases| cases.proves(&program)),
     };
     let filtered = |program: &Program| {
         let function = function?;

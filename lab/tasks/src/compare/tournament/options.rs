@@ -3,7 +3,7 @@
 use callgate_tasks::Result;
 
 pub(crate) const HELP: &str = "\
-usage: cargo lab tournament [--seed S] [--sets N] [--only K] [--rows N]
+usage: cargo lab tournament [--seed S] [--sets N] [--only K] [--rows N] [--update]
 
 Draws random rule sets: denylists, allowlists, families of sockets, commands of ioctl with and
 without a stride, masks, ordered and 64-bit comparisons of one to six arguments, mixes, and
@@ -23,6 +23,7 @@ refuses, and what takes it longer than half a second.
   --sets N    the number of sets (default 300)
   --only K    only the set with this number, with all of its rows
   --rows N    the number of rows that are printed (default 20)
+  --update    write the totals of this seed into lab/results/tournament.md
 
 The peers are built below target/compare, as by `cargo lab compare`.
 ";
@@ -34,13 +35,18 @@ pub(super) struct Options {
     pub(super) sets: usize,
     pub(super) only: Option<usize>,
     pub(super) rows: usize,
+    pub(super) update: bool,
 }
 
 impl Options {
     pub(super) fn parse(arguments: &[String]) -> Result<Options> {
-        let mut options = Options { seed: 1, sets: 300, only: None, rows: 20 };
+        let mut options = Options { seed: 1, sets: 300, only: None, rows: 20, update: false };
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
+            if word == "--update" {
+                options.update = true;
+                continue;
+            }
             let mut number = |most: usize| {
                 let text = words.next().ok_or_else(|| format!("{word} needs a number"))?;
                 let number = text.parse().ok().filter(|number| *number <= most);
@@ -54,7 +60,10 @@ impl Options {
                 _ => return Err(format!("unknown option {word}; try --help")),
             }
         }
-        Ok(options)
+        match (options.update, options.only) {
+            (true, Some(_)) => Err("--update needs all sets of a seed; omit --only".to_owned()),
+            _ => Ok(options),
+        }
     }
 }
 
@@ -67,13 +76,14 @@ mod tests {
         let parse = |words: &[&str]| {
             Options::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
         };
-        let expected = Options { seed: 7, sets: 300, only: Some(3), rows: 20 };
+        let expected = Options { seed: 7, sets: 300, only: Some(3), rows: 20, update: false };
         assert_eq!(parse(&["--seed", "7", "--only", "3"]), Ok(expected));
         for (words, why) in [
             (&["--sets"][..], "--sets needs a number"),
             (&["--sets", "many"], "not many"),
             (&["--sets", "100001"], "up to 100000"),
             (&["now"], "unknown option now"),
+            (&["--update", "--only", "3"], "omit --only"),
         ] {
             assert!(parse(words).unwrap_err().contains(why), "{words:?}");
         }

@@ -21,8 +21,18 @@ struct Totals {
     sets: usize,
     rows: usize,
     ahead: [usize; 3],
+    /// In size or speed, or both.
+    any: usize,
     /// By more than 15 % in size or speed.
     far: usize,
+}
+
+impl Totals {
+    /// The share of the rows without a peer ahead in size or speed.
+    fn share(&self) -> String {
+        let share = 1.0 - self.any as f64 / self.rows.max(1) as f64;
+        format!("{:.1} %", share * 100.0)
+    }
 }
 
 /// How far a peer may be ahead.
@@ -35,7 +45,9 @@ impl Report {
         totals.rows += bouts.len();
         for bout in bouts {
             let name = format!("set {}, {}, {}", set.number, set.kind.name(), bout.peer.name());
-            for (what, ratio) in bout.ahead() {
+            let ahead = bout.ahead();
+            totals.any += usize::from(ahead.iter().any(|(what, _)| *what != Ahead::Time));
+            for (what, ratio) in ahead {
                 totals.ahead[what as usize] += 1;
                 totals.far += usize::from(what != Ahead::Time && ratio > FAR);
                 if what != Ahead::Time {
@@ -52,25 +64,43 @@ impl Report {
         }
     }
 
-    /// The tables; of rows at most this number.
-    pub(super) fn plain(&self, rows: usize) -> String {
-        let mut table =
-            Table::new(["sets of this kind", "sets", "rows", "size", "speed", "time", "> 15 %"]);
+    /// The numbers of rows of all kinds.
+    fn all(&self) -> Totals {
         let mut all = Totals::default();
-        for (kind, one) in &self.totals {
-            table.row(cells(kind.name(), one));
+        for one in self.totals.values() {
             all.sets += one.sets;
             all.rows += one.rows;
+            all.any += one.any;
             all.far += one.far;
             for (sum, count) in all.ahead.iter_mut().zip(one.ahead) {
                 *sum += count;
             }
         }
+        all
+    }
+
+    /// The cells of a seed in the [page](super::page), without the seed.
+    pub(super) fn summary(&self) -> Vec<String> {
+        let all = self.all();
+        let furthest = self.ahead.iter().map(|(ratio, _)| *ratio).max_by(f64::total_cmp);
+        let mut cells = vec![all.sets.to_string(), all.rows.to_string(), all.share()];
+        cells.extend(all.ahead.iter().chain([&all.far]).map(usize::to_string));
+        cells.push(furthest.map_or("–".to_owned(), |ratio| format!("{ratio:.2}")));
+        cells.extend([&self.refused, &self.slow].map(|rows| rows.len().to_string()));
+        cells
+    }
+
+    /// The tables; of rows at most this number.
+    pub(super) fn plain(&self, rows: usize) -> String {
+        let mut table =
+            Table::new(["sets of this kind", "sets", "rows", "size", "speed", "time", "> 15 %"]);
+        for (kind, one) in &self.totals {
+            table.row(cells(kind.name(), one));
+        }
+        let all = self.all();
         table.row(cells("all", &all));
         let mut text = format!("rows in which a peer is ahead\n{}", table.plain());
-        let share = 1.0 - (all.ahead[0] + all.ahead[1]) as f64 / all.rows.max(1) as f64;
-        text +=
-            &format!("{:.1} % of the rows without a peer ahead in size or speed\n", share * 100.0);
+        text += &format!("{} of the rows without a peer ahead in size or speed\n", all.share());
         let mut ahead = self.ahead.clone();
         ahead.sort_by(|a, b| b.0.total_cmp(&a.0));
         let ahead: Vec<String> =
@@ -136,7 +166,7 @@ mod tests {
         let text = report.plain(1);
         for expected in [
             "masks                 1     2     1      1     1       1\n",
-            "0.0 % of the rows without",
+            "50.0 % of the rows without",
             "the furthest ahead: 2\n  1.50 times: set 4, masks, libseccomp, tree: size, 100 instructions \
              and 10.00 executed, Callgate 150 and 9.00\n\n",
             "refused by Callgate: 1\n  set 4, masks, libseccomp, tree: too complex\n",
@@ -144,5 +174,7 @@ mod tests {
         ] {
             assert!(text.contains(expected), "{expected}\n{text}");
         }
+        let summary = ["1", "2", "50.0 %", "1", "1", "1", "1", "1.50", "1", "1"];
+        assert_eq!(report.summary(), summary);
     }
 }

@@ -1,10 +1,14 @@
 //! Draws the sets and compares them.
 
+use std::fs;
+
+use callgate_tasks::files::write;
 use callgate_tasks::{Result, workspace};
 
 use super::bout::bout;
 use super::kinds::Set;
 use super::options::Options;
+use super::page::page;
 use super::report::Report;
 use crate::compare::peers::{Peer, Peers};
 use crate::compare::sets;
@@ -37,5 +41,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         report.add(&set, &bouts);
     }
     print!("{}", report.plain(options.rows));
-    Ok(())
+    match options.update {
+        true => {
+            let path = workspace().join("lab/results/tournament.md");
+            let before = fs::read_to_string(&path).unwrap_or_default();
+            write(&path, page(&before, &options, &peers.versions(), &report))
+        }
+        false => Ok(()),
+    }
 }
