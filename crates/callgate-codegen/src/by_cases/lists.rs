@@ -5,6 +5,7 @@ use callgate_core::{
 };
 use rustc_hash::FxHashMap as HashMap;
 
+use super::in_order::{Emit, in_order, is_guard};
 use crate::Instructions;
 use crate::code::{AnyBit, Code, CodeId, Graph, Held};
 use crate::cost::Aim;
@@ -68,9 +69,9 @@ struct Pending {
     key: Key,
     word: Word,
     decision: Decision,
-    targets: Vec<Target>,
-    /// The number of targets whose code is known.
-    known: usize,
+    /// Those whose code is not known yet, and the code of those before.
+    targets: std::vec::IntoIter<Target>,
+    codes: Vec<CodeId>,
 }
 
 /// The code of lists of clauses.
@@ -141,6 +142,12 @@ impl<'c> Lists<'c> {
             return Some(code);
         }
         let cases = self.cases;
+        if cases.list(list).any(|clause| clause.verdict.is_none()) {
+            let clauses: Vec<Clause<'_>> = cases.list(list).collect();
+            let code = in_order(self, &clauses)?;
+            *self.of_cases.get_mut(list)? = Some(code);
+            return Some(code);
+        }
         let mut clauses = Vec::new();
         for clause in cases.list(list) {
             clauses.push(self.literals.clause(clause)?);
@@ -215,6 +222,7 @@ impl<'c> Lists<'c> {
     fn made_with(&mut self, repeated: Repeated, clauses: Vec<Remaining>) -> Option<CodeId> {
         self.repeated = repeated;
         self.base.clear();
+        self.codes[repeated as usize].reserve((LISTS_OF_CLAUSE * clauses.len()).min(USUAL_LISTS));
         match repeated {
             Repeated::No => self.decided(List { head: clauses, tail: 0 }),
             Repeated::Yes => {
@@ -233,37 +241,38 @@ impl<'c> Lists<'c> {
     /// The code of a list of clauses, the last of which always holds. Lists may be nested as deeply as there are clauses, so this
     /// does not recurse.
     fn decided(&mut self, list: List) -> Option<CodeId> {
-        let root = self.target(list, None)?;
-        let mut pending = Vec::new();
-        if let Target::List(key, word) = &root {
-            pending.push(self.pending(key.clone(), *word)?);
+        let (key, word) = match self.target(list, None)? {
+            Target::Return(verdict) => return Some(self.graph.ret(verdict)),
+            Target::List(key, word) => (key, word),
+        };
+        let form = self.repeated as usize;
+        if let Some(code) = self.codes[form].get(&key) {
+            return Some(*code);
         }
-        while let Some(last) = pending.last_mut() {
-            let is_missing = |target: &Target| !self.is_made(target);
-            let rest = last.targets.get(last.known..).unwrap_or_default();
-            match rest.iter().position(is_missing) {
-                Some(at) => {
-                    last.known += at;
-                    let Some(Target::List(key, word)) = last.targets.get(last.known) else {
-                        return None;
-                    };
-                    let (key, word) = (key.clone(), *word);
-                    pending.push(self.pending(key, word)?);
-                }
+        let mut pending = vec![self.pending(key, word)?];
+        loop {
+            let last = pending.last_mut()?;
+            match last.targets.next() {
+                Some(Target::Return(verdict)) => last.codes.push(self.graph.ret(verdict)),
+                Some(Target::List(key, word)) => match self.codes[form].get(&key) {
+                    Some(code) => last.codes.push(*code),
+                    None => pending.push(self.pending(key, word)?),
+                },
                 None => {
-                    let Pending { key, word, decision, targets, .. } = pending.pop()?;
-                    let codes = targets.iter().map(|target| self.made(target));
-                    let codes: Vec<CodeId> = codes.collect::<Option<_>>()?;
+                    let Pending { key, word, decision, codes, .. } = pending.pop()?;
                     let code = match decision {
                         Decision::Values(intervals) => self.over_values(&intervals, word, &codes),
                         Decision::Test(test) => self.over_test(test, word, &codes)?,
                     };
                     let code = if key.1 { code } else { self.loaded(word, code) };
-                    self.codes[self.repeated as usize].insert(key, code);
+                    self.codes[form].insert(key, code);
+                    match pending.last_mut() {
+                        Some(parent) => parent.codes.push(code),
+                        None => return Some(code),
+                    }
                 }
             }
         }
-        self.made(&root)
     }
 
     /// What follows where these clauses remain and A holds the word `held`.
@@ -300,22 +309,6 @@ impl<'c> Lists<'c> {
         }
     }
 
-    /// Whether the code of a target is made.
-    fn is_made(&self, target: &Target) -> bool {
-        match target {
-            Target::Return(_) => true,
-            Target::List(key, _) => self.codes[self.repeated as usize].contains_key(key),
-        }
-    }
-
-    /// The code of a target that is known.
-    fn made(&mut self, target: &Target) -> Option<CodeId> {
-        match target {
-            Target::Return(verdict) => Some(self.graph.ret(*verdict)),
-            Target::List(key, _) => self.codes[self.repeated as usize].get(key).copied(),
-        }
-    }
-
     /// What the code of a list decides; `None` if that is too much.
     fn pending(&mut self, key: Key, word: Word) -> Option<Pending> {
         let list = &key.0;
@@ -330,7 +323,7 @@ impl<'c> Lists<'c> {
                 let (intervals, lists) = partition(&self.literals, &all, word)?;
                 let whole = |head| List { head, tail: self.base.len() };
                 let targets = lists.into_iter().map(|list| self.target(whole(list), None));
-                (Decision::Values(intervals), targets.collect::<Option<_>>()?)
+                (Decision::Values(intervals), targets.collect::<Option<Vec<Target>>>()?)
             }
             false => {
                 let is_of_word = |literal: &&Literal| literal.test.word == word;
@@ -344,14 +337,16 @@ impl<'c> Lists<'c> {
                         true => self.given(clause, test, holds),
                         false => Some(*clause),
                     };
-                    let head = self.clauses(list).take(count).enumerate().filter_map(remains);
+                    let mut head = Vec::with_capacity(count);
+                    head.extend(self.clauses(list).take(count).enumerate().filter_map(remains));
                     let tail = list.tail + (count - list.head.len());
-                    self.target(List { head: head.collect(), tail }, held)
+                    self.target(List { head, tail }, held)
                 };
                 (Decision::Test(test), vec![side(true)?, side(false)?])
             }
         };
-        Some(Pending { key, word, decision, targets, known: 0 })
+        let codes = Vec::with_capacity(targets.len());
+        Some(Pending { key, word, decision, targets: targets.into_iter(), codes })
     }
 
     /// The word to be tested next: one of the first clause that most clauses test. High halves that must be 0 come last,
@@ -365,25 +360,26 @@ impl<'c> Lists<'c> {
         let most = if self.repeated == Repeated::No { usize::MAX } else { MAX_NEAR };
         let near = self.clauses(list).take(most);
         let mut counts = [0u32; 16];
-        for literal in near.clone().flat_map(|clause| self.literals.of(clause)) {
-            counts[literal.test.word.index()] += 1;
-        }
+        near.clone().for_each(|clause| {
+            self.literals.of(clause).for_each(|one| counts[one.test.word.index()] += 1);
+        });
         let count = |literal: &Literal| std::cmp::Reverse(counts[literal.test.word.index()]);
         if self.repeated == Repeated::No {
             let priority = |one: &&Literal| (is_guard(one), count(one), one.test.word);
             return self.literals.of(first).min_by_key(priority).map(|one| one.test.word);
         }
         let others = near.clone().skip(1);
-        let alternatives = others.take_while(|other| self.are_alternatives(first, other));
-        let has_alternatives = alternatives.clone().next().is_some();
-        let is_of_all = |literal: &Literal| {
-            let mut alternatives = alternatives.clone();
-            alternatives.all(|other| self.literals.of(other).any(|known| known == literal))
+        let is_alternative = |other: &&Remaining| self.are_alternatives(first, other);
+        let alternatives = others.clone().take_while(is_alternative).count();
+        let is_of_all = |id: LiteralId| {
+            let mut alternatives = others.clone().take(alternatives);
+            alternatives.all(|other| other.ids().contains(&id))
         };
-        let informed = self.informed_each(first, near.clone().skip(1));
+        let informed = self.informed_each(first, others.clone());
         let mut best: Option<(_, Word)> = None;
-        for (one, informed) in self.literals.of(first).zip(informed) {
-            let is_late = if has_alternatives { !is_of_all(one) } else { is_guard(one) };
+        let of_first = first.ids().iter().zip(self.literals.of(first));
+        for ((id, one), informed) in of_first.zip(informed) {
+            let is_late = if alternatives > 0 { !is_of_all(*id) } else { is_guard(one) };
             let word = one.test.word;
             let priority = (std::cmp::Reverse(informed), is_late, count(one), word);
             if best.is_none_or(|(least, _)| priority < least) {
@@ -541,18 +537,31 @@ impl<'c> Lists<'c> {
 /// A test that no clause has: it always holds.
 const NO_TEST: WordTest = WordTest { word: Word::NR, mask: 0, is_order: false, value: 0 };
 
+/// The lists per clause for which there is memory at once, up to this number: most clauses test both halves of one or two arguments.
+const LISTS_OF_CLAUSE: usize = 4;
+const USUAL_LISTS: usize = 224;
+
 /// Among how many clauses those are counted that have a test in common.
 const MAX_NEAR: usize = 64;
 
-/// Whether a literal demands that a high half is 0.
-fn is_guard(literal: &Literal) -> bool {
-    let is_high = literal.test.word.argument().is_some_and(|(_, is_high)| is_high);
-    is_high && literal.holds && literal.test == of_zero(literal.test.word)
-}
+impl Emit for Lists<'_> {
+    type At = CodeId;
 
-/// The test whether a word is 0.
-fn of_zero(word: Word) -> WordTest {
-    WordTest { word, mask: u32::MAX, is_order: false, value: 0 }
+    fn returned(&mut self, verdict: Verdict) -> CodeId {
+        self.graph.ret(verdict)
+    }
+
+    fn tested(&mut self, test: WordTest, targets: [CodeId; 2]) -> Option<CodeId> {
+        self.over_test(test, test.word, &targets)
+    }
+
+    fn loaded(&mut self, word: Word, next: CodeId) -> Option<CodeId> {
+        Some(Lists::loaded(self, word, next))
+    }
+
+    fn keeps(&self, test: WordTest) -> bool {
+        Lists::keeps(self, test)
+    }
 }
 
 /// The maximum number of evaluated clauses.
@@ -690,9 +699,9 @@ struct Literals {
 }
 
 impl Literals {
-    /// A clause; `None` if it has too many literals, or if there are too many different ones.
+    /// A clause; `None` if it has no verdict or too many literals, or if there are too many different ones.
     fn clause(&mut self, clause: Clause<'_>) -> Option<Remaining> {
-        let mut remaining = Remaining::new(clause.verdict);
+        let mut remaining = Remaining::new(clause.verdict?);
         for literal in clause.literals {
             remaining.push(self.id(*literal)?)?;
         }

@@ -11,7 +11,9 @@
 //!
 //! [`short`] makes short filters without conditions on arguments directly, from the last instruction on.
 
+mod conditions;
 mod generate;
+mod in_order;
 mod lists;
 mod short;
 

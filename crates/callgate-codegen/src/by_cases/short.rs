@@ -1,4 +1,4 @@
-//! Short filters without conditions on arguments: a program straight from the intervals of numbers, without code graph.
+//! Short filters with few and simple conditions on arguments: a program straight from the intervals of numbers, without code graph.
 //!
 //! A process usually makes one filter, so what a short one costs is code that runs for the first time. This is less code
 //! than other filters need: parts of intervals that few tests decide are chosen from left to right, and
@@ -7,6 +7,7 @@
 use callgate_bpf::SyscallTable;
 use callgate_core::{Arch, Cases, Insn, NumberInterval, Op, SectionCases, Verdict, Word};
 
+use super::conditions::{Conditions, are_simple};
 use crate::Instructions;
 use crate::tree::{MaskTest, WeightedInterval, mask_test};
 
@@ -37,21 +38,18 @@ pub(super) fn short_program(
 ) -> Option<Vec<Insn>> {
     let intervals: usize = cases.sections().iter().map(|section| section.intervals.len()).sum();
     // With x32, tests of x86_64 may be reused.
-    if intervals > MAX_INTERVALS || arches.contains(&Arch::X32) {
+    if intervals > MAX_INTERVALS || arches.contains(&Arch::X32) || !are_simple(cases) {
         return None;
     }
     let mut code = Backwards::default();
+    let mut conditions = Conditions::new(cases, instructions);
     let bad_arch = code.verdict(cases.bad_arch());
     let mut entry = bad_arch;
     for section in cases.sections().iter().rev() {
         let arch = arches.iter().copied().find(|arch| arch.token() == section.token)?;
-        let numbers = Numbers::of_section(cases, section, arch)?;
-        let masks = instructions.allows(Op::JsetK);
-        let mut parts = numbers.parts(masks, MAX_CHAIN, MAX_OTHERS);
-        if let Some(chain) = numbers.longer_chain(&parts) {
-            parts = numbers.parts(masks, chain, f64::INFINITY);
-        }
-        let mut found = numbers.halved(&parts, &mut code)?;
+        let targets = conditions.targets(section, &mut code)?;
+        let numbers = Numbers::of_section(cases, &targets, section, arch);
+        let mut found = numbers.placed(instructions.allows(Op::JsetK), &mut code)?;
         if numbers.intervals.len() > 1 {
             found = code.load(Word::NR.offset(cases.endian()), found)?;
         }
@@ -63,10 +61,21 @@ pub(super) fn short_program(
     Some(code.into_insns())
 }
 
-/// The intervals of the numbers of an arch. Classes are lists of the cases, weights are numbers of syscalls.
-struct Numbers<'c> {
-    cases: &'c Cases,
+/// What follows for the values of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    Return(Verdict),
+    /// The code at a place.
+    Place(usize),
+}
+
+/// The intervals of the values of a word. Of numbers, the classes are lists of the cases, and weights are numbers of syscalls.
+pub(super) struct Numbers<'t> {
+    /// Per class.
+    targets: &'t [Target],
     intervals: Vec<WeightedInterval>,
+    /// Where numbers begin that no list of equality tests has.
+    unlisted: u32,
 }
 
 /// Consecutive intervals that few tests decide.
@@ -89,23 +98,66 @@ enum Kind {
 }
 
 impl Numbers<'_> {
-    /// The intervals of a section, with the number of always-allowed syscalls as weights; `None` if arguments matter.
-    fn of_section<'c>(cases: &'c Cases, section: &SectionCases, arch: Arch) -> Option<Numbers<'c>> {
+    /// The intervals of a section. Syscalls that are always allowed are together as frequent as those with conditions.
+    fn of_section<'t>(
+        cases: &Cases,
+        targets: &'t [Target],
+        section: &SectionCases,
+        arch: Arch,
+    ) -> Numbers<'t> {
+        let (mut allowed, mut with_conditions) = (0.0, 0.0);
         let mut intervals = Vec::with_capacity(section.intervals.len());
         for NumberInterval { first, last, list: class } in section.intervals.iter().copied() {
-            let weight = match cases.verdict(class)? {
-                Verdict::ALLOW => arch.syscall_numbers_within(first, last).count() as f64,
-                _ => 0.0,
+            let count = || arch.syscall_numbers_within(first, last).count() as f64;
+            let weight = match cases.verdict(class) {
+                None => {
+                    let count = count();
+                    with_conditions += count;
+                    count
+                }
+                Some(Verdict::ALLOW) => {
+                    let count = count();
+                    allowed += count;
+                    count
+                }
+                Some(_) => 0.0,
             };
             intervals.push(WeightedInterval { first, last, class, weight });
         }
-        Some(Numbers { cases, intervals })
+        if allowed > 0.0 && with_conditions > 0.0 {
+            let each = allowed / with_conditions;
+            let conditional = intervals.iter_mut().filter(|one| cases.verdict(one.class).is_none());
+            conditional.for_each(|interval| interval.weight *= each);
+        }
+        Numbers { targets, intervals, unlisted: Arch::X32.first_number() }
+    }
+
+    /// The intervals of a word that is compared with single values.
+    pub(super) fn of_values(targets: &[Target], intervals: Vec<WeightedInterval>) -> Numbers<'_> {
+        Numbers { targets, intervals, unlisted: u32::MAX }
+    }
+
+    /// The place of the code that decides them, where A holds the word.
+    pub(super) fn placed(&self, masks: bool, code: &mut Backwards) -> Option<usize> {
+        let mut parts = self.parts(masks, MAX_CHAIN, MAX_OTHERS);
+        if let Some(chain) = self.longer_chain(&parts) {
+            parts = self.parts(masks, chain, f64::INFINITY);
+        }
+        self.halved(&parts, code)
+    }
+
+    /// The place of the code of a class.
+    fn target(&self, class: usize, code: &mut Backwards) -> Option<usize> {
+        Some(match *self.targets.get(class)? {
+            Target::Return(verdict) => code.verdict(verdict),
+            Target::Place(place) => place,
+        })
     }
 
     /// The maximum number of equality tests of a part with which there are few order tests: the program shall not be longer than a
     /// list of equality tests by more than a twentieth and an instruction. `None` if it is not with these parts.
     fn longer_chain(&self, parts: &[Part]) -> Option<usize> {
-        let is_known = |interval: &&WeightedInterval| interval.first < Arch::X32.first_number();
+        let is_known = |interval: &&WeightedInterval| interval.first < self.unlisted;
         let unknown = self.intervals.iter().rfind(is_known)?.class;
         let of_x32 = self.intervals.iter().filter(|interval| !is_known(interval)).count();
         let known = self.intervals.iter().filter(is_known);
@@ -211,12 +263,12 @@ impl Numbers<'_> {
     fn decided(&self, part: &Part, code: &mut Backwards) -> Option<usize> {
         match part.kind {
             Kind::Mask(MaskTest { mask, set, clear }) => {
-                let then = code.verdict(self.cases.verdict(set)?);
-                let otherwise = code.verdict(self.cases.verdict(clear)?);
+                let then = self.target(set, code)?;
+                let otherwise = self.target(clear, code)?;
                 code.test(Op::JsetK, mask, then, otherwise)
             }
             Kind::Chain { rest } => {
-                let entry = code.verdict(self.cases.verdict(rest)?);
+                let entry = self.target(rest, code)?;
                 self.chain(self.singles(std::slice::from_ref(part)), entry, code)
             }
         }
@@ -257,7 +309,7 @@ impl Numbers<'_> {
     ) -> Option<usize> {
         singles.sort_by(|a, b| a.weight.total_cmp(&b.weight));
         singles.iter().try_fold(otherwise, |entry, single| {
-            let then = code.verdict(self.cases.verdict(single.class)?);
+            let then = self.target(single.class, code)?;
             code.test(Op::JeqK, single.first, then, entry)
         })
     }
@@ -269,7 +321,7 @@ fn weight_of(intervals: &[WeightedInterval]) -> f64 {
 
 /// Instructions from the last to the first. A place is the number of instructions after it.
 #[derive(Default)]
-struct Backwards {
+pub(super) struct Backwards {
     insns: Vec<Insn>,
     returns: Vec<(Verdict, usize)>,
 }
@@ -293,7 +345,12 @@ impl Backwards {
 
     /// A load before the code at a place; `None` unless that is the latest.
     pub(super) fn load(&mut self, offset: u32, next: usize) -> Option<usize> {
-        (next + 1 == self.insns.len()).then(|| self.add(Insn::new(Op::LdWordAbs, offset)))
+        self.before(next, Insn::new(Op::LdWordAbs, offset))
+    }
+
+    /// An instruction before the code at a place, with which it continues; `None` unless that is the latest.
+    pub(super) fn before(&mut self, next: usize, insn: Insn) -> Option<usize> {
+        (next + 1 == self.insns.len()).then(|| self.add(insn))
     }
 
     /// A test, unless both results lead to the same place; `None` if a target is too far away.
@@ -461,8 +518,14 @@ mod tests {
         assert!(is_short(allowed(31), &[Arch::X86_64]));
         assert!(!is_short(allowed(32), &[Arch::X86_64]));
         assert!(!is_short(allowed(5), &[Arch::X86_64, Arch::X32]));
-        let when = Condition::test(Test::eq(Field::arg(0).unwrap(), 1));
-        assert!(!is_short(vec![Rule { when, ..rule(1, Verdict::ALLOW) }], &[Arch::X86_64]));
+        let equal = |value| Condition::test(Test::eq(Field::arg(0).unwrap(), value));
+        assert!(is_short(
+            vec![Rule { when: equal(1), ..rule(1, Verdict::ALLOW) }],
+            &[Arch::X86_64]
+        ));
+        let many = (0..200)
+            .map(|value| Rule { when: equal(value * value * 12_345), ..rule(1, Verdict::ALLOW) });
+        assert!(!is_short(many.collect(), &[Arch::X86_64]));
     }
 
     #[test]

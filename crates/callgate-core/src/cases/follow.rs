@@ -67,9 +67,10 @@ impl Cases {
                 section.intervals.iter().zip(is_decided).all(|(interval, is_decided)| {
                     let Some(list) = self.lists.get(interval.list) else { return false };
                     let numbers = (interval.first, interval.last);
+                    let excludes = |clause: &usize| self.clauses.verdict(*clause).is_none();
                     is_decided
                         || !paths.begins(&arch, Some(numbers), list)
-                        || paths.are_proved_soon(list)
+                        || !list.iter().any(excludes) && paths.are_proved_soon(list)
                         || [Tested::Again, Tested::Once]
                             .into_iter()
                             .any(|tested| paths.are_suffixes_proved(&arch, numbers, list, tested))
@@ -354,13 +355,19 @@ impl Paths<'_> {
         let Some(mut suffixes) = self.suffixes.take() else { return false };
         let clauses: &ClauseTable = &self.clauses;
         let live = self.live.get(path.live..).unwrap_or_default();
+        // Where clauses exclude the first rule, the program tests those of no other one.
+        let excluding = live.iter().take_while(|index| clauses.verdict(**index).is_none()).count();
+        let (live, rest) = match (suffixes.tested, live.split_at_checked(excluding + 1)) {
+            (Tested::Again, Some(split)) if excluding > 0 => split,
+            _ => (live, &[][..]),
+        };
         let remaining = live.iter().map(|index| Remaining { index: *index, open: None });
         let mut remaining: Vec<Remaining> = remaining.collect();
-        self.steps = self.steps.saturating_add(remaining.len() as u32);
+        self.steps = self.steps.saturating_add((remaining.len() + rest.len()) as u32);
         // The results in their order, each for the clauses that the program tests then.
         for fact in &self.facts {
             let count = match (suffixes.tested, remaining.split_first()) {
-                (Tested::Again, Some((first, others))) => {
+                (Tested::Again, Some((first, others))) if excluding == 0 => {
                     let first = first.open(clauses).iter();
                     let second = others.first().map_or(&[][..], |second| second.open(clauses));
                     let is_alone = !are_alternatives(first.clone(), second.iter());
@@ -388,19 +395,30 @@ impl Paths<'_> {
             _ => None,
         };
         remaining.retain_mut(|clause| clause.is_possible(clauses, known));
+        // Where the clauses that exclude a rule start, and whether one of them holds.
+        let (mut start, mut is_excluded) = (0, false);
         let mut list = Vec::with_capacity(remaining.len());
         for Remaining { index, open } in remaining {
             let Some(clause) = self.clauses.get(index) else { continue };
             let (verdict, literals) = (clause.verdict, clause.literals.len());
             let is_always = open.as_ref().map_or(literals, Vec::len) == 0;
+            if is_excluded || verdict.is_none() && is_always {
+                list.truncate(start);
+                is_excluded = verdict.is_none();
+                continue;
+            }
             list.push(match open {
                 Some(open) => self.clauses.to_mut().index(open, verdict),
                 None => index,
             });
-            if is_always {
-                break;
+            if verdict.is_some() {
+                if is_always && list.len() == start + 1 {
+                    break;
+                }
+                start = list.len();
             }
         }
+        list.extend_from_slice(rest);
         let whole = suffixes.whole.iter().rev();
         let same = whole.zip(list.iter().rev()).take_while(|(one, other)| one == other).count();
         list.truncate(list.len() - same);
@@ -658,9 +676,16 @@ impl Paths<'_> {
 
     /// Whether the verdict is that of every clause that may be the first to hold.
     fn answer(&mut self, live: usize, verdict: Verdict) -> Answer {
+        // Whether a clause holds that excludes the next verdict, and whether one may hold.
+        let (mut is_excluded, mut may_be_excluded) = (false, false);
         let mut open = None;
         let of_path = self.live.get(live..).unwrap_or_default();
         for clause in of_path.iter().filter_map(|index| self.clauses.get(*index)) {
+            let excludes = clause.verdict.is_none();
+            if is_excluded {
+                is_excluded = excludes;
+                continue;
+            }
             self.steps = self.steps.saturating_add(1 + clause.literals.len() as u32);
             let mut unknown = None;
             let mut is_possible = true;
@@ -674,9 +699,12 @@ impl Paths<'_> {
                     None => unknown = unknown.or(Some(literal.test)),
                 }
             }
-            let agrees = clause.verdict == verdict;
+            let agrees = clause.verdict == Some(verdict);
             match unknown {
                 _ if !is_possible => {}
+                None if excludes => (is_excluded, may_be_excluded) = (true, false),
+                Some(_) if excludes => (open, may_be_excluded) = (open.or(unknown), true),
+                None if agrees && may_be_excluded => may_be_excluded = false,
                 None if agrees => return Answer::Agree,
                 None => return open.map_or(Answer::Differ, Answer::Depends),
                 Some(_) if agrees => open = open.or(unknown),
