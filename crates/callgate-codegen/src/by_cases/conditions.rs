@@ -2,16 +2,13 @@
 
 use callgate_core::{Cases, Clause, Insn, Literal, Op, SectionCases, Verdict, Word, WordTest};
 
-use super::in_order::{Emit, in_order, is_guard, of_zero};
+use super::in_order::{Emit, are_apart, in_order, is_guard, is_value};
 use super::short::{Backwards, Numbers, Target};
 use crate::Instructions;
 use crate::tree::WeightedInterval;
 
 /// The maximum number of literals in all lists. Jumps of longer programs are too far, or the code graph makes them shorter.
-const MAX_LITERALS: usize = 128;
-
-/// The maximum number of clauses that are tested in their order although tests of the same word could be a search.
-const MAX_OF_WORD: usize = 3;
+const MAX_LITERALS: usize = 80;
 
 /// Whether all lists are of the forms that [`Conditions`] make code for.
 pub(super) fn are_simple(cases: &Cases) -> bool {
@@ -21,7 +18,7 @@ pub(super) fn are_simple(cases: &Cases) -> bool {
         literals <= MAX_LITERALS
             && (cases.verdict(list).is_some() || {
                 let clauses: Vec<Clause<'_>> = cases.list(list).collect();
-                compared_with_values(&clauses).is_some() || has_few_tests_of_a_word(&clauses)
+                compared_with_values(&clauses).is_some() || are_apart(&clauses)
             })
     })
 }
@@ -38,45 +35,9 @@ fn compared_with_values(clauses: &[Clause<'_>]) -> Option<Word> {
         clause.verdict.is_some()
             && clause.literals.len() == first.literals.len()
             && both.all(|(own, of_first)| own == of_first || own.test.word == word)
-            && of_word.map(is_value).eq([true])
+            && of_word.map(|one| is_value(one)).eq([true])
     };
     (is_value(differing) && clauses.iter().all(is_alike)).then_some(word)
-}
-
-/// Whether clauses are tested in their order by any plan: no test occurs in several of them, and few compare the same word. Clauses
-/// that exclude a rule are always tested in their order.
-fn has_few_tests_of_a_word(clauses: &[Clause<'_>]) -> bool {
-    if clauses.iter().any(|clause| clause.verdict.is_none()) {
-        return true;
-    }
-    let mut counts = [0; Word::COUNT];
-    let mut seen: Vec<WordTest> = Vec::new();
-    for clause in clauses {
-        let (start, literals) = (seen.len(), clause.literals);
-        for test in literals.iter().filter(|literal| !is_guard(literal)).map(|one| one.test) {
-            let Some(count) = counts.get_mut(test.word.index()) else { return false };
-            *count += 1;
-            if *count > MAX_OF_WORD || seen.iter().take(start).any(|known| *known == test) {
-                return false;
-            }
-            seen.push(test);
-        }
-    }
-    true
-}
-
-/// Whether a literal demands a value of a whole word.
-fn is_value(literal: &Literal) -> bool {
-    literal.holds && !literal.test.is_order && literal.test.mask == u32::MAX
-}
-
-/// The test whether a word is 0.
-struct Zero {
-    word: Word,
-    targets: [usize; 2],
-    /// Where the test is, and the load before it.
-    place: usize,
-    load: Option<usize>,
 }
 
 /// The code of lists.
@@ -85,14 +46,12 @@ pub(super) struct Conditions<'c> {
     instructions: Instructions,
     /// Per list, its code.
     of_lists: Vec<Option<Target>>,
-    /// Lists share these tests.
-    zeros: Vec<Zero>,
 }
 
 impl Conditions<'_> {
     pub(super) fn new(cases: &Cases, instructions: Instructions) -> Conditions<'_> {
         let of_lists = (0..cases.lists()).map(|list| cases.verdict(list).map(Target::Return));
-        Conditions { cases, instructions, of_lists: of_lists.collect(), zeros: Vec::new() }
+        Conditions { cases, instructions, of_lists: of_lists.collect() }
     }
 
     /// Per list, what follows for numbers of this section, with the code of those of its lists that have none yet.
@@ -214,19 +173,11 @@ impl Emit for Emitter<'_, '_> {
 
     fn tested(&mut self, test: WordTest, targets: [usize; 2]) -> Option<usize> {
         let [then, otherwise] = targets;
-        let is_zero = test == of_zero(test.word);
-        let is_known = |known: &&Zero| known.word == test.word && known.targets == targets;
-        if let Some(known) = self.conditions.zeros.iter().find(is_known).filter(|_| is_zero) {
-            return Some(known.place);
-        }
         if self.is_any_bit(test) {
             return self.code.test(Op::JsetK, test.mask, otherwise, then);
         }
         let op = if test.is_order { Op::JgeK } else { Op::JeqK };
         let place = self.code.test(op, test.value, then, otherwise)?;
-        if is_zero {
-            self.conditions.zeros.push(Zero { word: test.word, targets, place, load: None });
-        }
         match test.mask {
             u32::MAX => Some(place),
             mask => self.code.before(place, Insn::new(Op::AndK, mask)),
@@ -234,15 +185,7 @@ impl Emit for Emitter<'_, '_> {
     }
 
     fn loaded(&mut self, word: Word, next: usize) -> Option<usize> {
-        let offset = word.offset(self.conditions.cases.endian());
-        let is_known = |known: &&mut Zero| known.word == word && known.place == next;
-        let Some(known) = self.conditions.zeros.iter_mut().find(is_known) else {
-            return self.code.load(offset, next);
-        };
-        if known.load.is_none() {
-            known.load = Some(self.code.load(offset, next)?);
-        }
-        known.load
+        self.code.load(word.offset(self.conditions.cases.endian()), next)
     }
 
     fn keeps(&self, test: WordTest) -> bool {
@@ -335,10 +278,31 @@ mod tests {
         assert_eq!(len(common.to_vec()), one + 2 + 4, "two halves that all rules compare");
     }
 
-    /// Fifty values take an order test for a few of them.
+    /// Two loads and three tests for each comparison of 64 bits, and no load that is never executed.
+    #[test]
+    fn rules_with_ordered_comparisons_are_as_long_as_a_list() {
+        let order = |arg: u8, cmp| {
+            Condition::test(Test::new(Field::arg(arg).unwrap(), cmp, 0x5_0000_0007 << arg))
+        };
+        for count in 2..6 {
+            let cmps = [Cmp::Lt, Cmp::Ge, Cmp::Gt, Cmp::Le, Cmp::Lt];
+            let rule = |nr| {
+                let tests = (0..count).zip(cmps).map(|(arg, cmp)| order(arg, cmp));
+                allowed(nr, Condition::all(tests))
+            };
+            // Arch, number, and three verdicts.
+            let around = 2 + 2 + 3;
+            for instructions in Instructions::ALL {
+                let one = program(&policy(vec![rule(9)]), *instructions).unwrap();
+                assert_eq!(one.len(), around + 5 * usize::from(count), "{:?}", one.insns());
+            }
+        }
+    }
+
+    /// Forty values take an order test for a few of them.
     #[test]
     fn many_values_are_not_tested_one_after_the_other() {
-        let rules = (0..50).map(|at| allowed(1, equal(1, 1_000 + at * at * 77)));
+        let rules = (0..40).map(|at| allowed(1, equal(1, 1_000 + at * at * 77)));
         let policy = policy(rules.collect());
         let program = program(&policy, Instructions::All).unwrap();
         let executed = |value| {
@@ -350,9 +314,9 @@ mod tests {
             assert_eq!(run.verdict, policy.evaluate(&data));
             count
         };
-        let most = (0..50).map(|at| executed(1_000 + at * at * 77)).max().unwrap();
+        let most = (0..40).map(|at| executed(1_000 + at * at * 77)).max().unwrap();
         assert!(most < 40, "{most}");
-        assert!(program.len() <= (11 + 49) * 21 / 20 + 2, "{}", program.len());
+        assert!(program.len() <= (11 + 39) * 21 / 20 + 2, "{}", program.len());
     }
 
     #[test]
@@ -362,8 +326,10 @@ mod tests {
             let test = Test::masked_eq(Field::arg(0).unwrap(), mask, mask);
             allowed(1, Condition::test(test))
         };
-        assert!(is_simple(vec![masked(3), masked(5), masked(6)]));
-        assert!(!is_simple(vec![masked(3), masked(5), masked(6), masked(9)]), "many of a word");
+        assert!(is_simple(vec![masked(3), allowed(1, equal(1, 5))]), "other words");
+        assert!(is_simple(vec![masked(3), masked(5)]), "other masks");
+        let either = |value| allowed(1, Condition::all([equal(0, value), equal(1, 2 * value)]));
+        assert!(!is_simple(vec![either(3), either(5)]), "two values of a word");
         let shared = |value| allowed(1, Condition::all([equal(0, 7), equal(value as u8, value)]));
         assert!(!is_simple(vec![shared(1), shared(2)]), "a test that two rules have in common");
     }

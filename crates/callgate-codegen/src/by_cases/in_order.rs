@@ -29,44 +29,62 @@ struct Entry<At> {
     held: Option<(Word, At)>,
 }
 
-/// A literal, its code, and the code where it does not hold.
-struct Step<At> {
-    literal: Literal,
-    entry: Entry<At>,
-    fails: Entry<At>,
-}
-
 /// The code of a clause: that of its literals, and what follows if all of them hold.
 struct Steps<At> {
-    steps: Vec<Step<At>>,
+    steps: Vec<(Literal, Entry<At>)>,
     then: Entry<At>,
 }
 
+/// Whether clauses are tested in their order by any plan: those that exclude a rule, and those without a test in common and without two
+/// values of the same word, which could be searched for.
+pub(super) fn are_apart(clauses: &[Clause<'_>]) -> bool {
+    let mut words_with_values = 0u16;
+    let mut seen: Vec<WordTest> = Vec::new();
+    let is_new = |clause: &Clause<'_>| {
+        let start = seen.len();
+        clause.literals.iter().filter(|literal| !is_guard(literal)).all(|literal| {
+            let word = if is_value(literal) { 1 << literal.test.word.index() } else { 0 };
+            let is_new = words_with_values & word == 0
+                && !seen.iter().take(start).any(|known| *known == literal.test);
+            words_with_values |= word;
+            seen.push(literal.test);
+            is_new
+        })
+    };
+    clauses.iter().any(|clause| clause.verdict.is_none()) || clauses.iter().all(is_new)
+}
+
+/// How many literals compare each word.
+type Counts = [u32; Word::COUNT];
+
 /// The code of these clauses, the last of which always holds; `None` if it cannot be made.
 pub(super) fn in_order<E: Emit>(emit: &mut E, clauses: &[Clause<'_>]) -> Option<E::At> {
-    let (last, clauses) = clauses.split_last()?;
-    let then = of_code(emit.returned(last.verdict?));
-    let mut next = Steps { steps: Vec::new(), then };
+    let mut counts: Counts = [0; Word::COUNT];
+    let words = clauses.iter().flat_map(|clause| clause.literals).map(|one| one.test.word);
+    words.for_each(|word| counts.iter_mut().skip(word.index()).take(1).for_each(|one| *one += 1));
+    // The clauses behind, the next one last.
+    let mut behind: Vec<Steps<E::At>> = Vec::with_capacity(clauses.len());
     let mut next_excludes = false;
     // Behind the verdict of the rule at hand.
     let mut excluded = None;
     for clause in clauses.iter().rev() {
         let then = match clause.verdict {
             Some(verdict) => {
+                excluded = after(&behind, &[], None).map(|entry| entry.at);
                 // Rules with clauses that exclude them load their first word: ends of a program are proved from a load on.
-                let start = next.start();
                 if next_excludes {
-                    next = Steps { steps: Vec::new(), then: of_code(start) };
+                    behind.clear();
+                    behind.push(Steps { steps: Vec::new(), then: of_code(excluded?) });
                 }
-                excluded = Some(start);
                 emit.returned(verdict)
             }
             None => excluded?,
         };
         next_excludes = clause.verdict.is_none();
-        next = of_clause(emit, clause, of_code(then), &next)?;
+        let steps = of_clause(emit, clause, of_code(then), &behind, &counts)?;
+        behind.push(steps);
     }
-    Some(next.start())
+    after(&behind, &[], None).map(|entry| entry.at)
 }
 
 /// Code that is not entered with a word in A.
@@ -74,56 +92,57 @@ fn of_code<At>(at: At) -> Entry<At> {
     Entry { at, held: None }
 }
 
-impl<At: Copy> Steps<At> {
-    fn start(&self) -> At {
-        self.after(&[], None).at
-    }
-
-    /// The code where some literals hold and one does not, without tests that these decide.
-    fn after(&self, holding: &[Literal], failing: Option<Literal>) -> Entry<At> {
-        for Step { literal, entry, fails } in &self.steps {
-            if failing == Some(*literal) {
-                return *fails;
-            }
-            let fails_as_opposite = failing.is_some_and(|one| one.test == literal.test);
-            if !fails_as_opposite && !holding.contains(literal) {
-                return *entry;
-            }
-        }
-        self.then
-    }
+/// The code where some literals hold and one does not, without tests that these decide.
+fn after<At: Copy>(
+    behind: &[Steps<At>],
+    holding: &[Literal],
+    failing: Option<Literal>,
+) -> Option<Entry<At>> {
+    let may_hold = |clause: &&Steps<At>| clause.steps.iter().all(|(one, _)| failing != Some(*one));
+    let Steps { steps, then } = behind.iter().rev().find(may_hold)?;
+    let is_open = |(literal, _): &&(Literal, Entry<At>)| {
+        !holding.contains(literal) && failing.is_none_or(|one| one.test != literal.test)
+    };
+    Some(steps.iter().find(is_open).map_or(*then, |(_, entry)| *entry))
 }
 
-/// The code of a clause: what follows if it holds, and the code of the next clause. That high halves are 0 is tested last, because
-/// then clauses and lists share this code.
+/// The code of a clause: what follows if it holds, and the code of the next clause. Words that most clauses compare come first, because
+/// A may hold them. That high halves are 0 is tested last, because then clauses and lists share this code.
 fn of_clause<E: Emit>(
     emit: &mut E,
     clause: &Clause<'_>,
     then: Entry<E::At>,
-    next: &Steps<E::At>,
+    behind: &[Steps<E::At>],
+    counts: &Counts,
 ) -> Option<Steps<E::At>> {
-    let is_last = |literal: &&Literal| clause.verdict.is_some() && is_guard(literal);
-    let first = clause.literals.iter().filter(|literal| !is_last(literal));
-    let literals = first.chain(clause.literals.iter().filter(is_last));
-    let literals: Vec<Literal> = literals.copied().collect();
-    let mut steps: Vec<Step<E::At>> = Vec::with_capacity(literals.len());
+    let mut literals = clause.literals.to_vec();
+    if clause.verdict.is_some() {
+        let count = |one: &Literal| counts.get(one.test.word.index()).copied();
+        literals.sort_by_key(|one| (is_guard(one), std::cmp::Reverse(count(one)), one.test.word));
+    }
+    let mut steps: Vec<(Literal, Entry<E::At>)> = Vec::with_capacity(literals.len());
     let mut entry = then;
     for (at, literal) in literals.iter().enumerate().rev() {
         let Literal { test, holds } = *literal;
         let keeps = emit.keeps(test);
-        let behind = |entry: Entry<E::At>| match entry.held {
+        let entered = |entry: Entry<E::At>| match entry.held {
             Some((word, at)) if keeps && word == test.word => at,
             _ => entry.at,
         };
-        let fails = next.after(literals.get(..at)?, Some(*literal));
-        let (if_held, if_not) = (behind(entry), behind(fails));
+        let fails = after(behind, literals.get(..at)?, Some(*literal))?;
+        let (if_held, if_not) = (entered(entry), entered(fails));
         let targets = if holds { [if_held, if_not] } else { [if_not, if_held] };
         let own = emit.tested(test, targets)?;
         entry = Entry { at: emit.loaded(test.word, own)?, held: Some((test.word, own)) };
-        steps.push(Step { literal: *literal, entry, fails });
+        steps.push((*literal, entry));
     }
     steps.reverse();
     Some(Steps { steps, then })
+}
+
+/// Whether a literal demands a value of a whole word.
+pub(super) fn is_value(literal: &Literal) -> bool {
+    literal.holds && !literal.test.is_order && literal.test.mask == u32::MAX
 }
 
 /// Whether a literal demands that a high half is 0.
@@ -133,6 +152,6 @@ pub(super) fn is_guard(literal: &Literal) -> bool {
 }
 
 /// The test whether a word is 0.
-pub(super) fn of_zero(word: Word) -> WordTest {
+fn of_zero(word: Word) -> WordTest {
     WordTest { word, mask: u32::MAX, is_order: false, value: 0 }
 }

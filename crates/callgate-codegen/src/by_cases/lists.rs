@@ -5,7 +5,7 @@ use callgate_core::{
 };
 use rustc_hash::FxHashMap as HashMap;
 
-use super::in_order::{Emit, in_order, is_guard};
+use super::in_order::{Emit, are_apart, in_order, is_guard};
 use crate::Instructions;
 use crate::code::{AnyBit, Code, CodeId, Graph, Held};
 use crate::cost::Aim;
@@ -142,14 +142,16 @@ impl<'c> Lists<'c> {
             return Some(code);
         }
         let cases = self.cases;
-        if cases.list(list).any(|clause| clause.verdict.is_none()) {
-            let clauses: Vec<Clause<'_>> = cases.list(list).collect();
-            let code = in_order(self, &clauses)?;
+        let given: Vec<Clause<'_>> = cases.list(list).collect();
+        let literals: usize = given.iter().map(|clause| clause.literals.len()).sum();
+        let is_excluded = given.iter().any(|clause| clause.verdict.is_none());
+        if is_excluded || literals >= MANY_FOR_ONE_FORM && are_apart(&given) {
+            let code = in_order(self, &given)?;
             *self.of_cases.get_mut(list)? = Some(code);
             return Some(code);
         }
         let mut clauses = Vec::new();
-        for clause in cases.list(list) {
+        for clause in given {
             clauses.push(self.literals.clause(clause)?);
         }
         let tests: usize = clauses.iter().map(|clause| usize::from(clause.count)).sum();

@@ -58,7 +58,41 @@ pub(super) fn short_program(
     if entry != bad_arch {
         code.load(Word::ARCH.offset(cases.endian()), entry)?;
     }
-    Some(code.into_insns())
+    Some(reached(code.into_insns()))
+}
+
+/// The instructions that are executed for some input, as far as jumps tell. Loads are made before it is known whether another one leads
+/// to the same code.
+fn reached(mut insns: Vec<Insn>) -> Vec<Insn> {
+    let mut is_reached = vec![false; insns.len()];
+    if let Some(first) = is_reached.first_mut() {
+        *first = true;
+    }
+    // Per instruction, the reached ones before it.
+    let mut before = Vec::with_capacity(insns.len());
+    let mut count = 0;
+    for (at, insn) in insns.iter().enumerate() {
+        before.push(count);
+        if is_reached.get(at) == Some(&true) {
+            count += 1;
+            for next in insn.successors(at) {
+                is_reached.iter_mut().skip(next).take(1).for_each(|one| *one = true);
+            }
+        }
+    }
+    if count == insns.len() {
+        return insns;
+    }
+    for (at, insn) in insns.iter_mut().enumerate().filter(|(_, insn)| insn.op.is_branch()) {
+        let skipped = |distance: u8| {
+            let reached = |at: usize| before.get(at).copied().unwrap_or(count);
+            (reached(at + 1 + usize::from(distance)) - reached(at + 1)) as u8
+        };
+        (insn.jt, insn.jf) = (skipped(insn.jt), skipped(insn.jf));
+    }
+    let mut is_reached = is_reached.into_iter();
+    insns.retain(|_| is_reached.next() == Some(true));
+    insns
 }
 
 /// What follows for the values of a class.
@@ -324,6 +358,8 @@ fn weight_of(intervals: &[WeightedInterval]) -> f64 {
 pub(super) struct Backwards {
     insns: Vec<Insn>,
     returns: Vec<(Verdict, usize)>,
+    /// Instructions with the places of their successors, and where they are: equal code exists once.
+    known: Vec<(Op, u32, [usize; 2], usize)>,
 }
 
 impl Backwards {
@@ -348,9 +384,12 @@ impl Backwards {
         self.before(next, Insn::new(Op::LdWordAbs, offset))
     }
 
-    /// An instruction before the code at a place, with which it continues; `None` unless that is the latest.
+    /// An instruction before the code at a place, with which it continues; `None` unless that is the latest, or both are known.
     pub(super) fn before(&mut self, next: usize, insn: Insn) -> Option<usize> {
-        (next + 1 == self.insns.len()).then(|| self.add(insn))
+        self.known(insn.op, insn.k, [next; 2]).or_else(|| {
+            let is_latest = next + 1 == self.insns.len();
+            is_latest.then(|| self.add_known(insn, [next; 2]))
+        })
     }
 
     /// A test, unless both results lead to the same place; `None` if a target is too far away.
@@ -358,9 +397,24 @@ impl Backwards {
         if then == otherwise {
             return Some(then);
         }
+        if let Some(known) = self.known(op, k, [then, otherwise]) {
+            return Some(known);
+        }
         let distance = |to: usize| u8::try_from(self.insns.len().checked_sub(to + 1)?).ok();
         let (jt, jf) = (distance(then)?, distance(otherwise)?);
-        Some(self.add(Insn::branch(op, k, jt, jf)))
+        Some(self.add_known(Insn::branch(op, k, jt, jf), [then, otherwise]))
+    }
+
+    fn known(&self, op: Op, k: u32, successors: [usize; 2]) -> Option<usize> {
+        let is_same =
+            |one: &&(Op, u32, [usize; 2], usize)| (one.0, one.1, one.2) == (op, k, successors);
+        self.known.iter().find(is_same).map(|(.., place)| *place)
+    }
+
+    fn add_known(&mut self, insn: Insn, successors: [usize; 2]) -> usize {
+        let place = self.add(insn);
+        self.known.push((insn.op, insn.k, successors, place));
+        place
     }
 
     fn add(&mut self, insn: Insn) -> usize {
