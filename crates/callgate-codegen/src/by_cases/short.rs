@@ -379,17 +379,21 @@ impl Backwards {
         at
     }
 
-    /// A load before the code at a place; `None` unless that is the latest.
+    /// A load before the code at a place; `None` as for [`Backwards::before`].
     pub(super) fn load(&mut self, offset: u32, next: usize) -> Option<usize> {
         self.before(next, Insn::new(Op::LdWordAbs, offset))
     }
 
-    /// An instruction before the code at a place, with which it continues; `None` unless that is the latest, or both are known.
+    /// An instruction before the code at a place, with which it continues; `None` unless that is the latest, or a test, which is made again.
     pub(super) fn before(&mut self, next: usize, insn: Insn) -> Option<usize> {
-        self.known(insn.op, insn.k, [next; 2]).or_else(|| {
-            let is_latest = next + 1 == self.insns.len();
-            is_latest.then(|| self.add_known(insn, [next; 2]))
-        })
+        if let Some(known) = self.known(insn.op, insn.k, [next; 2]) {
+            return Some(known);
+        }
+        if next + 1 != self.insns.len() {
+            let (op, k, targets, _) = *self.known.iter().find(|(.., place)| *place == next)?;
+            self.add_test(op, k, targets)?;
+        }
+        Some(self.add_known(insn, [next; 2]))
     }
 
     /// A test, unless both results lead to the same place; `None` if a target is too far away.
@@ -397,12 +401,14 @@ impl Backwards {
         if then == otherwise {
             return Some(then);
         }
-        if let Some(known) = self.known(op, k, [then, otherwise]) {
-            return Some(known);
-        }
+        self.known(op, k, [then, otherwise]).or_else(|| self.add_test(op, k, [then, otherwise]))
+    }
+
+    fn add_test(&mut self, op: Op, k: u32, [then, otherwise]: [usize; 2]) -> Option<usize> {
         let distance = |to: usize| u8::try_from(self.insns.len().checked_sub(to + 1)?).ok();
         let (jt, jf) = (distance(then)?, distance(otherwise)?);
-        Some(self.add_known(Insn::branch(op, k, jt, jf), [then, otherwise]))
+        let is_test = op.is_branch();
+        is_test.then(|| self.add_known(Insn::branch(op, k, jt, jf), [then, otherwise]))
     }
 
     fn known(&self, op: Op, k: u32, successors: [usize; 2]) -> Option<usize> {
@@ -591,6 +597,7 @@ mod tests {
         assert_eq!(code.test(Op::JeqK, 7, allow, allow), Some(allow));
         let test = code.test(Op::JeqK, 7, allow, deny).unwrap();
         assert_eq!(code.load(0, allow), None);
+        assert_eq!(code.test(Op::JeqK, 7, allow, deny), Some(test), "equal code exists once");
         code.load(0, test).unwrap();
         let insns = [
             Insn::new(Op::LdWordAbs, 0),

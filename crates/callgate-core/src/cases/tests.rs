@@ -174,7 +174,7 @@ fn clauses_have_the_verdicts_of_the_rules() {
             assert_eq!(verdict, policy.evaluate(&data), "{data:?} {policy:?}");
         }
     }
-    assert!(excluding > 10_000, "{excluding}");
+    assert!(excluding > 5_000, "{excluding}");
 }
 
 /// A program may decide a number before it looks at the arch, or test something that does not matter.
@@ -484,7 +484,7 @@ fn programs_that_test_rule_after_rule_are_proved_and_their_mutants_are_not() {
 #[test]
 fn rules_about_many_ordered_arguments_are_proved_and_their_mutants_are_not() {
     const RULES: u64 = 12;
-    let at = |rule: u64, arg: u64| (3 * rule + arg) << 32 | 5 * arg + rule;
+    let at = |rule: u64, arg: u64| (3 * rule + arg + 1) << 32 | 5 * arg + rule;
     let when = |rule| {
         let test = |arg: u64| {
             let cmp = CMPS[2 + (rule + arg) as usize % 4];
