@@ -8,7 +8,7 @@
 use callgate_core::{Literal, SeccompData, Word, are_alternatives};
 use rustc_hash::FxHashMap as HashMap;
 
-use super::literals::{LiteralId, Literals, MAX_LITERALS, Remaining};
+use super::literals::{LiteralId, Literals, MAX_LITERALS, Remaining, is_guard};
 
 /// The maximum number of pairs of clauses that are compared.
 const MAX_COMPARED: usize = 1 << 17;
@@ -156,8 +156,7 @@ fn places(
             Order::Words => [by_word, by_literal],
             Order::Arguments => [by_argument, by_literal],
         };
-        let is_last =
-            matches!(order, Order::Literals | Order::Words) && Literals::is_guard(literal);
+        let is_last = matches!(order, Order::Literals | Order::Words) && is_guard(literal);
         *place = Place { is_last, rank, word: word.index(), id: *id };
     }
     places.sort_unstable();

@@ -1,10 +1,11 @@
 //! Lists of clauses, and their code.
 
-use callgate_core::{Cases, Literal, Op, SeccompData, Verdict, Word, WordTest};
+use callgate_core::{Cases, Clause, Literal, Op, SeccompData, Verdict, Word, WordTest};
 use rustc_hash::FxHashMap as HashMap;
 
 use super::arrangement::{Order, arranged, effective};
-use super::literals::{Literals, MAX_LITERALS, Remaining, of_zero, remove_last};
+use super::in_order::{Emit, are_apart, in_order};
+use super::literals::{Literals, MAX_LITERALS, Remaining, is_guard, of_zero, remove_last};
 use super::values::partition;
 use crate::Instructions;
 use crate::code::{AnyBit, Code, CodeId, Graph, Held};
@@ -36,6 +37,10 @@ const MANY_FOR_ONE_FORM: usize = 10;
 
 /// The maximum number of clauses in all lists, 8 MB.
 const MAX_REMAINING: usize = 1 << 18;
+
+/// The lists per clause for which there is memory at once, up to this number: most clauses test both halves of one or two arguments.
+const LISTS_OF_CLAUSE: usize = 4;
+const USUAL_LISTS: usize = 224;
 
 /// The maximum number of clauses of a list in all orders that are tried.
 const MAX_TRIED: usize = 1 << 10;
@@ -72,9 +77,9 @@ struct Pending {
     key: Key,
     word: Word,
     decision: Decision,
-    targets: Vec<Target>,
-    /// The number of targets whose code is known.
-    known: usize,
+    /// Those whose code is not known yet, and the code of those before.
+    targets: std::vec::IntoIter<Target>,
+    codes: Vec<CodeId>,
 }
 
 /// The code of lists of clauses.
@@ -143,6 +148,15 @@ impl<'c> Lists<'c> {
         if let Some(code) = self.of_cases.get(list).copied().flatten() {
             return Some(code);
         }
+        let cases = self.cases;
+        let given: Vec<Clause<'_>> = cases.list(list).collect();
+        let literals: usize = given.iter().map(|clause| clause.literals.len()).sum();
+        let is_excluded = given.iter().any(|clause| clause.verdict.is_none());
+        if is_excluded || literals >= MANY_FOR_ONE_FORM && are_apart(&given) {
+            let code = in_order(self, &given)?;
+            *self.of_cases.get_mut(list)? = Some(code);
+            return Some(code);
+        }
         let clauses = self.clauses_of(list)?;
         let tests: usize = clauses.iter().map(|clause| usize::from(clause.count)).sum();
         let alone = match *clauses.as_slice() {
@@ -164,7 +178,7 @@ impl<'c> Lists<'c> {
     fn alone(&mut self, clause: Remaining, otherwise: Verdict) -> Option<CodeId> {
         let mut literals = [None; MAX_LITERALS];
         for (place, literal) in literals.iter_mut().zip(self.literals.of(&clause)) {
-            *place = Some((Literals::is_guard(literal), *literal));
+            *place = Some((is_guard(literal), *literal));
         }
         let literals = literals.get_mut(..usize::from(clause.count))?;
         // As in `next_word`.
@@ -259,6 +273,7 @@ impl<'c> Lists<'c> {
     fn made_with(&mut self, repeated: Repeated, clauses: Vec<Remaining>) -> Option<CodeId> {
         self.repeated = repeated;
         self.base.clear();
+        self.codes[repeated as usize].reserve((LISTS_OF_CLAUSE * clauses.len()).min(USUAL_LISTS));
         match repeated {
             Repeated::No => self.decided(List { head: clauses, tail: 0 }),
             Repeated::Yes => {
@@ -280,37 +295,38 @@ impl<'c> Lists<'c> {
     /// The code of a list of clauses, the last of which always holds. Lists may be nested as deeply as there are clauses, so this
     /// does not recurse.
     fn decided(&mut self, list: List) -> Option<CodeId> {
-        let root = self.target(list, None)?;
-        let mut pending = Vec::new();
-        if let Target::List(key, word) = &root {
-            pending.push(self.pending(key.clone(), *word)?);
+        let (key, word) = match self.target(list, None)? {
+            Target::Return(verdict) => return Some(self.graph.ret(verdict)),
+            Target::List(key, word) => (key, word),
+        };
+        let form = self.repeated as usize;
+        if let Some(code) = self.codes[form].get(&key) {
+            return Some(*code);
         }
-        while let Some(last) = pending.last_mut() {
-            let is_missing = |target: &Target| !self.is_made(target);
-            let rest = last.targets.get(last.known..).unwrap_or_default();
-            match rest.iter().position(is_missing) {
-                Some(at) => {
-                    last.known += at;
-                    let Some(Target::List(key, word)) = last.targets.get(last.known) else {
-                        return None;
-                    };
-                    let (key, word) = (key.clone(), *word);
-                    pending.push(self.pending(key, word)?);
-                }
+        let mut pending = vec![self.pending(key, word)?];
+        loop {
+            let last = pending.last_mut()?;
+            match last.targets.next() {
+                Some(Target::Return(verdict)) => last.codes.push(self.graph.ret(verdict)),
+                Some(Target::List(key, word)) => match self.codes[form].get(&key) {
+                    Some(code) => last.codes.push(*code),
+                    None => pending.push(self.pending(key, word)?),
+                },
                 None => {
-                    let Pending { key, word, decision, targets, .. } = pending.pop()?;
-                    let codes = targets.iter().map(|target| self.made(target));
-                    let codes: Vec<CodeId> = codes.collect::<Option<_>>()?;
+                    let Pending { key, word, decision, codes, .. } = pending.pop()?;
                     let code = match decision {
                         Decision::Values(intervals) => self.over_values(&intervals, word, &codes),
                         Decision::Test(test) => self.over_test(test, word, &codes)?,
                     };
                     let code = if key.1 { code } else { self.loaded(word, code) };
-                    self.codes[self.repeated as usize].insert(key, code);
+                    self.codes[form].insert(key, code);
+                    match pending.last_mut() {
+                        Some(parent) => parent.codes.push(code),
+                        None => return Some(code),
+                    }
                 }
             }
         }
-        self.made(&root)
     }
 
     /// What follows where these clauses remain and A holds the word `held`.
@@ -347,22 +363,6 @@ impl<'c> Lists<'c> {
         }
     }
 
-    /// Whether the code of a target is made.
-    fn is_made(&self, target: &Target) -> bool {
-        match target {
-            Target::Return(_) => true,
-            Target::List(key, _) => self.codes[self.repeated as usize].contains_key(key),
-        }
-    }
-
-    /// The code of a target that is known.
-    fn made(&mut self, target: &Target) -> Option<CodeId> {
-        match target {
-            Target::Return(verdict) => Some(self.graph.ret(*verdict)),
-            Target::List(key, _) => self.codes[self.repeated as usize].get(key).copied(),
-        }
-    }
-
     /// What the code of a list decides; `None` if that is too much.
     fn pending(&mut self, key: Key, word: Word) -> Option<Pending> {
         let list = &key.0;
@@ -377,7 +377,7 @@ impl<'c> Lists<'c> {
                 let (intervals, lists) = partition(&self.literals, &all, word)?;
                 let whole = |head| List { head, tail: self.base.len() };
                 let targets = lists.into_iter().map(|list| self.target(whole(list), None));
-                (Decision::Values(intervals), targets.collect::<Option<_>>()?)
+                (Decision::Values(intervals), targets.collect::<Option<Vec<Target>>>()?)
             }
             false => {
                 let is_of_word = |literal: &&Literal| literal.test.word == word;
@@ -391,14 +391,16 @@ impl<'c> Lists<'c> {
                         true => self.given(clause, test, holds),
                         false => Some(*clause),
                     };
-                    let head = self.clauses(list).take(count).enumerate().filter_map(remains);
+                    let mut head = Vec::with_capacity(count);
+                    head.extend(self.clauses(list).take(count).enumerate().filter_map(remains));
                     let tail = list.tail + (count - list.head.len());
-                    self.target(List { head: head.collect(), tail }, held)
+                    self.target(List { head, tail }, held)
                 };
                 (Decision::Test(test), vec![side(true)?, side(false)?])
             }
         };
-        Some(Pending { key, word, decision, targets, known: 0 })
+        let codes = Vec::with_capacity(targets.len());
+        Some(Pending { key, word, decision, targets: targets.into_iter(), codes })
     }
 
     /// The code of a search tree over the values of a word, which A holds, with the codes of the targets.
@@ -474,5 +476,25 @@ impl<'c> Lists<'c> {
         let is_possible =
             self.literals.of(clause).all(|literal| fact.decides(*literal) != Some(false));
         is_possible.then(|| self.literals.with(clause, |literal| fact.decides(*literal).is_none()))
+    }
+}
+
+impl Emit for Lists<'_> {
+    type At = CodeId;
+
+    fn returned(&mut self, verdict: Verdict) -> CodeId {
+        self.graph.ret(verdict)
+    }
+
+    fn tested(&mut self, test: WordTest, targets: [CodeId; 2]) -> Option<CodeId> {
+        self.over_test(test, test.word, &targets)
+    }
+
+    fn loaded(&mut self, word: Word, next: CodeId) -> Option<CodeId> {
+        Some(Lists::loaded(self, word, next))
+    }
+
+    fn keeps(&self, test: WordTest) -> bool {
+        Lists::keeps(self, test)
     }
 }

@@ -47,9 +47,9 @@ pub(super) struct Literals {
 }
 
 impl Literals {
-    /// A clause; `None` if it has too many literals, or if there are too many different ones.
+    /// A clause; `None` if it has no verdict or too many literals, or if there are too many different ones.
     pub(super) fn clause(&mut self, clause: Clause<'_>) -> Option<Remaining> {
-        let mut remaining = Remaining::new(clause.verdict);
+        let mut remaining = Remaining::new(clause.verdict?);
         for literal in clause.literals {
             remaining.push(self.id(*literal)?)?;
         }
@@ -74,12 +74,6 @@ impl Literals {
         clause.ids().iter().map(|id| &self.literals[usize::from(*id)])
     }
 
-    /// Whether a literal demands that a high half is 0.
-    pub(super) fn is_guard(literal: &Literal) -> bool {
-        let is_high = literal.test.word.argument().is_some_and(|(_, is_high)| is_high);
-        is_high && literal.holds && literal.test == of_zero(literal.test.word)
-    }
-
     /// The clause with those literals for which `keep` returns true.
     pub(super) fn with(&self, clause: &Remaining, keep: impl Fn(&Literal) -> bool) -> Remaining {
         let mut remaining = Remaining::new(clause.verdict);
@@ -96,6 +90,12 @@ pub(super) fn remove_last(clauses: &mut Vec<Remaining>, verdict: Verdict) {
     while clauses.last().is_some_and(|clause| clause.verdict == verdict) {
         clauses.pop();
     }
+}
+
+/// Whether a literal demands that a high half is 0.
+pub(super) fn is_guard(literal: &Literal) -> bool {
+    let is_high = literal.test.word.argument().is_some_and(|(_, is_high)| is_high);
+    is_high && literal.holds && literal.test == of_zero(literal.test.word)
 }
 
 /// The test whether a word is 0.

@@ -9,10 +9,13 @@
 //! The arguments of a syscall are decided one word after the other, as the first clause demands. The clauses that remain for a
 //! value, without the literals that hold, are a list again, and equal lists have the same code. [`order`] says which word is next.
 //!
-//! [`short`] makes short filters without conditions on arguments directly, from the last instruction on.
+//! [`in_order`] makes the code of lists that any plan tests clause after clause. [`short`] makes short filters directly, from the last
+//! instruction on, with [`conditions`] on arguments that are values of one word or tested in order.
 
 mod arrangement;
+mod conditions;
 mod generate;
+mod in_order;
 mod lists;
 mod literals;
 mod order;

@@ -3,7 +3,7 @@
 use callgate_core::{Literal, Word, WordTest, are_alternatives, is_informed};
 
 use super::lists::{List, Lists, Repeated};
-use super::literals::{Literals, MAX_LITERALS, Remaining};
+use super::literals::{LiteralId, MAX_LITERALS, Remaining, is_guard};
 
 /// A test that no clause has: it always holds.
 const NO_TEST: WordTest = WordTest { word: Word::NR, mask: 0, is_order: false, value: 0 };
@@ -20,29 +20,29 @@ impl Lists<'_> {
     /// the alternatives are the same list again instead of one for each combination.
     pub(super) fn next_word(&self, list: &List) -> Option<Word> {
         let first = self.clauses(list).next()?;
-        let is_guard = Literals::is_guard;
         let most = if self.repeated == Repeated::No { usize::MAX } else { MAX_NEAR };
         let near = self.clauses(list).take(most);
         let mut counts = [0u32; 16];
-        for literal in near.clone().flat_map(|clause| self.literals.of(clause)) {
-            counts[literal.test.word.index()] += 1;
-        }
+        near.clone().for_each(|clause| {
+            self.literals.of(clause).for_each(|one| counts[one.test.word.index()] += 1);
+        });
         let count = |literal: &Literal| std::cmp::Reverse(counts[literal.test.word.index()]);
         if self.repeated == Repeated::No {
             let priority = |one: &&Literal| (is_guard(one), count(one), one.test.word);
             return self.literals.of(first).min_by_key(priority).map(|one| one.test.word);
         }
         let others = near.clone().skip(1);
-        let alternatives = others.take_while(|other| self.are_alternatives(first, other));
-        let has_alternatives = alternatives.clone().next().is_some();
-        let is_of_all = |literal: &Literal| {
-            let mut alternatives = alternatives.clone();
-            alternatives.all(|other| self.literals.of(other).any(|known| known == literal))
+        let is_alternative = |other: &&Remaining| self.are_alternatives(first, other);
+        let alternatives = others.clone().take_while(is_alternative).count();
+        let is_of_all = |id: LiteralId| {
+            let mut alternatives = others.clone().take(alternatives);
+            alternatives.all(|other| other.ids().contains(&id))
         };
-        let informed = self.informed_each(first, near.clone().skip(1));
+        let informed = self.informed_each(first, others.clone());
         let mut best: Option<(_, Word)> = None;
-        for (one, informed) in self.literals.of(first).zip(informed) {
-            let is_late = if has_alternatives { !is_of_all(one) } else { is_guard(one) };
+        let of_first = first.ids().iter().zip(self.literals.of(first));
+        for ((id, one), informed) in of_first.zip(informed) {
+            let is_late = if alternatives > 0 { !is_of_all(*id) } else { is_guard(one) };
             let word = one.test.word;
             let priority = (std::cmp::Reverse(informed), is_late, count(one), word);
             if best.is_none_or(|(least, _)| priority < least) {

@@ -1,4 +1,4 @@
-//! Short filters without conditions on arguments: a program straight from the intervals of numbers, without code graph.
+//! Short filters with few and simple conditions on arguments: a program straight from the intervals of numbers, without code graph.
 //!
 //! A process usually makes one filter, so what a short one costs is code that runs for the first time. This is less code
 //! than other filters need: parts of intervals that few tests decide are chosen from left to right, and
@@ -7,6 +7,7 @@
 use callgate_bpf::SyscallTable;
 use callgate_core::{Arch, Cases, Insn, NumberInterval, Op, SectionCases, Verdict, Word};
 
+use super::conditions::{Conditions, are_simple};
 use crate::Instructions;
 use crate::tree::{MaskTest, WeightedInterval, mask_test};
 
@@ -37,21 +38,18 @@ pub(super) fn short_program(
 ) -> Option<Vec<Insn>> {
     let intervals: usize = cases.sections().iter().map(|section| section.intervals.len()).sum();
     // With x32, tests of x86_64 may be reused.
-    if intervals > MAX_INTERVALS || arches.contains(&Arch::X32) {
+    if intervals > MAX_INTERVALS || arches.contains(&Arch::X32) || !are_simple(cases) {
         return None;
     }
     let mut code = Backwards::default();
+    let mut conditions = Conditions::new(cases, instructions);
     let bad_arch = code.verdict(cases.bad_arch());
     let mut entry = bad_arch;
     for section in cases.sections().iter().rev() {
         let arch = arches.iter().copied().find(|arch| arch.token() == section.token)?;
-        let numbers = Numbers::of_section(cases, section, arch)?;
-        let masks = instructions.allows(Op::JsetK);
-        let mut parts = numbers.parts(masks, MAX_CHAIN, MAX_OTHERS);
-        if let Some(chain) = numbers.longer_chain(&parts) {
-            parts = numbers.parts(masks, chain, f64::INFINITY);
-        }
-        let mut found = numbers.halved(&parts, &mut code)?;
+        let targets = conditions.targets(section, &mut code)?;
+        let numbers = Numbers::of_section(cases, &targets, section, arch);
+        let mut found = numbers.placed(instructions.allows(Op::JsetK), &mut code)?;
         if numbers.intervals.len() > 1 {
             found = code.load(Word::NR.offset(cases.endian()), found)?;
         }
@@ -60,13 +58,58 @@ pub(super) fn short_program(
     if entry != bad_arch {
         code.load(Word::ARCH.offset(cases.endian()), entry)?;
     }
-    Some(code.into_insns())
+    Some(reached(code.into_insns()))
 }
 
-/// The intervals of the numbers of an arch. Classes are lists of the cases, weights are numbers of syscalls.
-struct Numbers<'c> {
-    cases: &'c Cases,
+/// The instructions that are executed for some input, as far as jumps tell. Loads are made before it is known whether another one leads
+/// to the same code.
+fn reached(mut insns: Vec<Insn>) -> Vec<Insn> {
+    let mut is_reached = vec![false; insns.len()];
+    if let Some(first) = is_reached.first_mut() {
+        *first = true;
+    }
+    // Per instruction, the reached ones before it.
+    let mut before = Vec::with_capacity(insns.len());
+    let mut count = 0;
+    for (at, insn) in insns.iter().enumerate() {
+        before.push(count);
+        if is_reached.get(at) == Some(&true) {
+            count += 1;
+            for next in insn.successors(at) {
+                is_reached.iter_mut().skip(next).take(1).for_each(|one| *one = true);
+            }
+        }
+    }
+    if count == insns.len() {
+        return insns;
+    }
+    for (at, insn) in insns.iter_mut().enumerate().filter(|(_, insn)| insn.op.is_branch()) {
+        let skipped = |distance: u8| {
+            let reached = |at: usize| before.get(at).copied().unwrap_or(count);
+            (reached(at + 1 + usize::from(distance)) - reached(at + 1)) as u8
+        };
+        (insn.jt, insn.jf) = (skipped(insn.jt), skipped(insn.jf));
+    }
+    let mut is_reached = is_reached.into_iter();
+    insns.retain(|_| is_reached.next() == Some(true));
+    insns
+}
+
+/// What follows for the values of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    Return(Verdict),
+    /// The code at a place.
+    Place(usize),
+}
+
+/// The intervals of the values of a word. Of numbers, the classes are lists of the cases, and weights are numbers of syscalls.
+pub(super) struct Numbers<'t> {
+    /// Per class.
+    targets: &'t [Target],
     intervals: Vec<WeightedInterval>,
+    /// Where numbers begin that no list of equality tests has.
+    unlisted: u32,
 }
 
 /// Consecutive intervals that few tests decide.
@@ -89,33 +132,58 @@ enum Kind {
 }
 
 impl Numbers<'_> {
-    /// The intervals of a section, with the number of permitted syscalls as weights; `None` if arguments matter. As in
-    /// [`BY_PERMISSION`](crate::BY_PERMISSION), those for which every kernel runs the filter, because they are logged, have as much
-    /// weight together as the always-allowed ones, and denied ones are rare.
-    fn of_section<'c>(cases: &'c Cases, section: &SectionCases, arch: Arch) -> Option<Numbers<'c>> {
+    /// The intervals of a section. As in [`BY_PERMISSION`](crate::BY_PERMISSION), permitted syscalls for which every kernel runs the filter,
+    /// because they have conditions or are logged, are together as frequent as the always-allowed ones, and denied ones are rare.
+    fn of_section<'t>(
+        cases: &Cases,
+        targets: &'t [Target],
+        section: &SectionCases,
+        arch: Arch,
+    ) -> Numbers<'t> {
+        let is_cached = |class| cases.verdict(class) == Some(Verdict::ALLOW);
+        let (mut cached, mut run) = (0.0, 0.0);
         let mut intervals = Vec::with_capacity(section.intervals.len());
-        let (mut allowed, mut logged) = (0.0, 0.0);
         for NumberInterval { first, last, list: class } in section.intervals.iter().copied() {
-            let verdict = cases.verdict(class)?;
-            let syscalls = || arch.syscall_numbers_within(first, last).count() as f64;
-            let weight = if verdict.permits() { syscalls() } else { 0.0 };
-            *if verdict == Verdict::ALLOW { &mut allowed } else { &mut logged } += weight;
+            let weight = match cases.verdict(class) {
+                Some(verdict) if !verdict.permits() => 0.0,
+                _ => arch.syscall_numbers_within(first, last).count() as f64,
+            };
+            *if is_cached(class) { &mut cached } else { &mut run } += weight;
             intervals.push(WeightedInterval { first, last, class, weight });
         }
-        if allowed > 0.0 && logged > 0.0 {
-            for interval in &mut intervals {
-                if cases.verdict(interval.class)? != Verdict::ALLOW {
-                    interval.weight *= allowed / logged;
-                }
-            }
+        if cached > 0.0 && run > 0.0 {
+            let run_ones = intervals.iter_mut().filter(|one| !is_cached(one.class));
+            run_ones.for_each(|interval| interval.weight *= cached / run);
         }
-        Some(Numbers { cases, intervals })
+        Numbers { targets, intervals, unlisted: Arch::X32.first_number() }
+    }
+
+    /// The intervals of a word that is compared with single values.
+    pub(super) fn of_values(targets: &[Target], intervals: Vec<WeightedInterval>) -> Numbers<'_> {
+        Numbers { targets, intervals, unlisted: u32::MAX }
+    }
+
+    /// The place of the code that decides them, where A holds the word.
+    pub(super) fn placed(&self, masks: bool, code: &mut Backwards) -> Option<usize> {
+        let mut parts = self.parts(masks, MAX_CHAIN, MAX_OTHERS);
+        if let Some(chain) = self.longer_chain(&parts) {
+            parts = self.parts(masks, chain, f64::INFINITY);
+        }
+        self.halved(&parts, code)
+    }
+
+    /// The place of the code of a class.
+    fn target(&self, class: usize, code: &mut Backwards) -> Option<usize> {
+        Some(match *self.targets.get(class)? {
+            Target::Return(verdict) => code.verdict(verdict),
+            Target::Place(place) => place,
+        })
     }
 
     /// The maximum number of equality tests of a part with which there are few order tests: the program shall not be longer than a
     /// list of equality tests by more than a twentieth and an instruction. `None` if it is not with these parts.
     fn longer_chain(&self, parts: &[Part]) -> Option<usize> {
-        let is_known = |interval: &&WeightedInterval| interval.first < Arch::X32.first_number();
+        let is_known = |interval: &&WeightedInterval| interval.first < self.unlisted;
         let unknown = self.intervals.iter().rfind(is_known)?.class;
         let of_x32 = self.intervals.iter().filter(|interval| !is_known(interval)).count();
         let known = self.intervals.iter().filter(is_known);
@@ -221,12 +289,12 @@ impl Numbers<'_> {
     fn decided(&self, part: &Part, code: &mut Backwards) -> Option<usize> {
         match part.kind {
             Kind::Mask(MaskTest { mask, set, clear }) => {
-                let then = code.verdict(self.cases.verdict(set)?);
-                let otherwise = code.verdict(self.cases.verdict(clear)?);
+                let then = self.target(set, code)?;
+                let otherwise = self.target(clear, code)?;
                 code.test(Op::JsetK, mask, then, otherwise)
             }
             Kind::Chain { rest } => {
-                let entry = code.verdict(self.cases.verdict(rest)?);
+                let entry = self.target(rest, code)?;
                 self.chain(self.singles(std::slice::from_ref(part)), entry, code)
             }
         }
@@ -267,7 +335,7 @@ impl Numbers<'_> {
     ) -> Option<usize> {
         singles.sort_by(|a, b| a.weight.total_cmp(&b.weight));
         singles.iter().try_fold(otherwise, |entry, single| {
-            let then = code.verdict(self.cases.verdict(single.class)?);
+            let then = self.target(single.class, code)?;
             code.test(Op::JeqK, single.first, then, entry)
         })
     }
@@ -279,9 +347,11 @@ fn weight_of(intervals: &[WeightedInterval]) -> f64 {
 
 /// Instructions from the last to the first. A place is the number of instructions after it.
 #[derive(Default)]
-struct Backwards {
+pub(super) struct Backwards {
     insns: Vec<Insn>,
     returns: Vec<(Verdict, usize)>,
+    /// Instructions with the places of their successors, and where they are: equal code exists once.
+    known: Vec<(Op, u32, [usize; 2], usize)>,
 }
 
 impl Backwards {
@@ -301,9 +371,21 @@ impl Backwards {
         at
     }
 
-    /// A load before the code at a place; `None` unless that is the latest.
+    /// A load before the code at a place; `None` as for [`Backwards::before`].
     pub(super) fn load(&mut self, offset: u32, next: usize) -> Option<usize> {
-        (next + 1 == self.insns.len()).then(|| self.add(Insn::new(Op::LdWordAbs, offset)))
+        self.before(next, Insn::new(Op::LdWordAbs, offset))
+    }
+
+    /// An instruction before the code at a place, with which it continues; `None` unless that is the latest, or a test, which is made again.
+    pub(super) fn before(&mut self, next: usize, insn: Insn) -> Option<usize> {
+        if let Some(known) = self.known(insn.op, insn.k, [next; 2]) {
+            return Some(known);
+        }
+        if next + 1 != self.insns.len() {
+            let (op, k, targets, _) = *self.known.iter().find(|(.., place)| *place == next)?;
+            self.add_test(op, k, targets)?;
+        }
+        Some(self.add_known(insn, [next; 2]))
     }
 
     /// A test, unless both results lead to the same place; `None` if a target is too far away.
@@ -311,9 +393,26 @@ impl Backwards {
         if then == otherwise {
             return Some(then);
         }
+        self.known(op, k, [then, otherwise]).or_else(|| self.add_test(op, k, [then, otherwise]))
+    }
+
+    fn add_test(&mut self, op: Op, k: u32, [then, otherwise]: [usize; 2]) -> Option<usize> {
         let distance = |to: usize| u8::try_from(self.insns.len().checked_sub(to + 1)?).ok();
         let (jt, jf) = (distance(then)?, distance(otherwise)?);
-        Some(self.add(Insn::branch(op, k, jt, jf)))
+        let is_test = op.is_branch();
+        is_test.then(|| self.add_known(Insn::branch(op, k, jt, jf), [then, otherwise]))
+    }
+
+    fn known(&self, op: Op, k: u32, successors: [usize; 2]) -> Option<usize> {
+        let is_same =
+            |one: &&(Op, u32, [usize; 2], usize)| (one.0, one.1, one.2) == (op, k, successors);
+        self.known.iter().find(is_same).map(|(.., place)| *place)
+    }
+
+    fn add_known(&mut self, insn: Insn, successors: [usize; 2]) -> usize {
+        let place = self.add(insn);
+        self.known.push((insn.op, insn.k, successors, place));
+        place
     }
 
     fn add(&mut self, insn: Insn) -> usize {
@@ -481,8 +580,14 @@ mod tests {
         assert!(is_short(allowed(31), &[Arch::X86_64]));
         assert!(!is_short(allowed(32), &[Arch::X86_64]));
         assert!(!is_short(allowed(5), &[Arch::X86_64, Arch::X32]));
-        let when = Condition::test(Test::eq(Field::arg(0).unwrap(), 1));
-        assert!(!is_short(vec![Rule { when, ..rule(1, Verdict::ALLOW) }], &[Arch::X86_64]));
+        let equal = |value| Condition::test(Test::eq(Field::arg(0).unwrap(), value));
+        assert!(is_short(
+            vec![Rule { when: equal(1), ..rule(1, Verdict::ALLOW) }],
+            &[Arch::X86_64]
+        ));
+        let many = (0..200)
+            .map(|value| Rule { when: equal(value * value * 12_345), ..rule(1, Verdict::ALLOW) });
+        assert!(!is_short(many.collect(), &[Arch::X86_64]));
     }
 
     #[test]
@@ -494,6 +599,7 @@ mod tests {
         assert_eq!(code.test(Op::JeqK, 7, allow, allow), Some(allow));
         let test = code.test(Op::JeqK, 7, allow, deny).unwrap();
         assert_eq!(code.load(0, allow), None);
+        assert_eq!(code.test(Op::JeqK, 7, allow, deny), Some(test), "equal code exists once");
         code.load(0, test).unwrap();
         let insns = [
             Insn::new(Op::LdWordAbs, 0),

@@ -5,13 +5,14 @@ use crate::Verdict;
 use super::distinct::Indexes;
 use super::word_comparison::Literal;
 
-/// A conjunction, and the verdict of the syscalls for which it is the first to hold.
+/// A conjunction, and the verdict of the syscalls for which it is the first to hold. Where one without verdict holds, it excludes what
+/// a rule demands: the clauses after it, up to the next one with a verdict, do not count, nor does that one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Clause<'c> {
     /// All of these must hold.
     pub literals: &'c [Literal],
-    /// The verdict.
-    pub verdict: Verdict,
+    /// The verdict; `None` for a clause that excludes others.
+    pub verdict: Option<Verdict>,
 }
 
 /// Distinct clauses with consecutive indexes.
@@ -28,41 +29,33 @@ struct Entry {
     /// Where its literals start.
     start: usize,
     end: usize,
-    verdict: Verdict,
+    verdict: Option<Verdict>,
 }
 
 impl ClauseTable {
-    /// Prepares for this number of further clauses.
-    pub(super) fn reserve(&mut self, clauses: usize) {
-        /// The two halves of an argument.
-        const LITERALS: usize = 2;
-        self.literals.reserve(LITERALS * clauses);
-        self.clauses.reserve(clauses);
-        self.indexes.reserve(clauses);
-    }
-
     pub(super) fn get(&self, clause: usize) -> Option<Clause<'_>> {
         let Entry { start, end, verdict } = *self.clauses.get(clause)?;
         Some(Clause { literals: self.literals.get(start..end)?, verdict })
     }
 
+    /// Whether a clause has a verdict and always holds.
     pub(super) fn is_always(&self, clause: usize) -> bool {
-        self.get(clause).is_some_and(|clause| clause.literals.is_empty())
+        self.get(clause).is_some_and(|one| one.literals.is_empty() && one.verdict.is_some())
     }
 
     pub(super) fn verdict(&self, clause: usize) -> Option<Verdict> {
-        self.get(clause).map(|clause| clause.verdict)
+        self.get(clause)?.verdict
     }
 
     /// The index of the clause with these literals, which are in order.
-    pub(super) fn index(&mut self, literals: Vec<Literal>, verdict: Verdict) -> usize {
+    pub(super) fn index(&mut self, literals: Vec<Literal>, verdict: Option<Verdict>) -> usize {
         let start = self.literals.len();
         self.literals.extend(literals);
         self.index_of(start, verdict)
     }
 
     /// The index of the clause with the literals from `start` on, which are in order. If it is known, they are removed.
-    pub(super) fn index_of(&mut self, start: usize, verdict: Verdict) -> usize {
+    pub(super) fn index_of(&mut self, start: usize, verdict: Option<Verdict>) -> usize {
         let literals = self.literals.get(start..).unwrap_or_default();
         let clause = Clause { literals, verdict };
         if let Some(index) = self.indexes.find(&clause, |index| self.get(index) == Some(clause)) {

@@ -27,12 +27,9 @@ impl Cases {
             return None;
         }
         let mut builder = Builder::default();
-        let rules = policy.sections().iter().map(|section| section.rules.len()).sum();
-        builder.clauses.reserve(rules);
         let sections = policy.sections().iter().map(|section| builder.section(section));
-        let sections = sections.collect::<Option<Vec<SectionCases>>>()?;
         Some(Cases {
-            sections,
+            sections: sections.collect::<Option<_>>()?,
             clauses: builder.clauses,
             lists: builder.lists.into_values(),
             bad_arch: policy.bad_arch(),
@@ -66,7 +63,7 @@ impl Builder {
             start.zip(ends.get(rule)).and_then(|(start, end)| of_rules.get(start..*end))
         };
         let start = self.clauses.literals.len();
-        let default = self.clauses.index_of(start, section.default);
+        let default = self.clauses.index_of(start, Some(section.default));
         let empty = self.lists.index_of(&[default][..]);
         let mut intervals: Vec<(u32, usize)> = Vec::with_capacity(2 * section.rules.len() + 1);
         intervals.push((0, empty));
@@ -87,26 +84,30 @@ impl Builder {
         })
         .ok()?;
         let lasts = intervals.iter().skip(1).map(|(first, _)| first.saturating_sub(1));
-        let lasts = lasts.chain([u32::MAX]);
-        let of = |((first, list), last): (&(u32, usize), u32)| NumberInterval {
-            first: *first,
-            last,
-            list: *list,
-        };
-        let intervals = intervals.iter().zip(lasts).map(of).collect();
-        Some(SectionCases { token: section.token(), intervals })
+        let intervals = intervals.iter().zip(lasts.chain([u32::MAX]));
+        let intervals =
+            intervals.map(|(&(first, list), last)| NumberInterval { first, last, list });
+        Some(SectionCases { token: section.token(), intervals: intervals.collect() })
     }
 
     /// The index of the list, without clauses that have no effect.
     fn index_of_list(&mut self) -> usize {
         let (clauses, list) = (&self.clauses, &mut self.list);
-        if let Some(always) = list.iter().position(|clause| clauses.is_always(*clause)) {
+        let mut may_be_excluded = false;
+        let decides = |clause: &usize| {
+            let decides = !may_be_excluded && clauses.is_always(*clause);
+            may_be_excluded = clauses.verdict(*clause).is_none();
+            decides
+        };
+        if let Some(always) = list.iter().position(decides) {
             list.truncate(always + 1);
         }
         // The clauses right before the last one need not be tested if they have its verdict.
         if let Some(last) = list.pop() {
             let verdict = clauses.verdict(last);
-            while list.last().is_some_and(|clause| clauses.verdict(*clause) == verdict) {
+            let is_needless =
+                |clause: &usize| clauses.verdict(*clause) == verdict && !clauses.is_always(*clause);
+            while list.last().is_some_and(is_needless) {
                 list.pop();
             }
             list.push(last);
@@ -144,60 +145,53 @@ impl Builder {
         Some(())
     }
 
-    /// Adds the clauses one of which holds exactly if all of these tests do.
+    /// Adds clauses for a rule with these tests, all of which must hold: one; two if a test has two alternatives; if several have some,
+    /// those that exclude the rule. There are as many of these as the tests have parts, not one for each combination.
     fn conjunction<'t>(
         &mut self,
         tests: impl Iterator<Item = &'t Test> + Clone,
         verdict: Verdict,
         clauses: &mut Vec<usize>,
     ) -> Option<()> {
-        let start = self.clauses.literals.len();
-        for test in tests.clone() {
-            self.charge()?;
-            let (parts, other) = alternatives(test)?;
-            if other.is_some() {
-                self.clauses.literals.truncate(start);
-                return self.conjunctions(tests, verdict, clauses);
+        let others = tests.clone().filter_map(alternatives).filter_map(|(_, other)| other).count();
+        if others > 1 {
+            return self.excluded(tests, verdict, clauses);
+        }
+        for is_other in [false, true].into_iter().take(1 + others) {
+            let (start, mut may_hold) = (self.clauses.literals.len(), true);
+            for test in tests.clone() {
+                self.charge()?;
+                let (one, other) = alternatives(test)?;
+                let parts = other.filter(|_| is_other).unwrap_or(one);
+                may_hold &= add(parts, start, &mut self.clauses.literals)?;
             }
-            if !add(parts, start, &mut self.clauses.literals)? {
-                self.clauses.literals.truncate(start);
-                return Some(());
+            match may_hold {
+                true => clauses.push(self.clauses.index_of(start, Some(verdict))),
+                false => self.clauses.literals.truncate(start),
             }
         }
-        clauses.push(self.clauses.index_of(start, verdict));
         Some(())
     }
 
-    /// As [`Builder::conjunction`], for tests with alternatives.
-    fn conjunctions<'t>(
+    /// Adds clauses that exclude a rule: for each test, those one of which holds exactly if the test does not. Then one that always holds.
+    fn excluded<'t>(
         &mut self,
         tests: impl Iterator<Item = &'t Test>,
         verdict: Verdict,
         clauses: &mut Vec<usize>,
     ) -> Option<()> {
-        let mut all: Vec<Vec<Literal>> = vec![Vec::new()];
         for test in tests {
-            let (one, other) = alternatives(test)?;
-            let mut next = Vec::with_capacity(2 * all.len());
+            let (one, other) = alternatives(&test.negated())?;
             for parts in [Some(one), other].into_iter().flatten() {
-                for literals in &all {
-                    self.charge()?;
-                    let mut literals = literals.clone();
-                    if add(parts, 0, &mut literals)? {
-                        next.push(literals);
-                    }
+                self.charge()?;
+                let start = self.clauses.literals.len();
+                match add(parts, start, &mut self.clauses.literals)? {
+                    true => clauses.push(self.clauses.index_of(start, None)),
+                    false => self.clauses.literals.truncate(start),
                 }
             }
-            if next.len() > MAX_OF_RULE {
-                return None;
-            }
-            all = next;
         }
-        for literals in all {
-            let start = self.clauses.literals.len();
-            self.clauses.literals.extend(literals);
-            clauses.push(self.clauses.index_of(start, verdict));
-        }
+        clauses.push(self.clauses.index_of(self.clauses.literals.len(), Some(verdict)));
         Some(())
     }
 
@@ -252,14 +246,17 @@ fn alternatives(test: &Test) -> Option<(Alternative, Option<Alternative>)> {
     let high_below = || at_least(high_word, high_mask, Some(high_value)).negated();
     let low_at_least = || at_least(low, low_mask, Some(low_value));
     let low_above = || at_least(low, low_mask, low_value.checked_add(1));
-    let one = |a| [Some(a), None];
-    let both = |a, b| [Some(a), Some(b)];
-    Some(match test.cmp {
-        Cmp::Eq => (both(high_equal(), low_equal()), None),
-        Cmp::Ne => (one(high_equal().negated()), Some(both(high_equal(), low_equal().negated()))),
-        Cmp::Ge => (one(high_above()), Some(both(high_equal(), low_at_least()))),
-        Cmp::Gt => (one(high_above()), Some(both(high_equal(), low_above()))),
-        Cmp::Lt => (one(high_below()), Some(both(high_equal(), low_at_least().negated()))),
-        Cmp::Le => (one(high_below()), Some(both(high_equal(), low_above().negated()))),
+    let (high, low) = match test.cmp {
+        Cmp::Eq => return Some(([Some(high_equal()), Some(low_equal())], None)),
+        Cmp::Ne => (high_equal().negated(), low_equal().negated()),
+        Cmp::Ge => (high_above(), low_at_least()),
+        Cmp::Gt => (high_above(), low_above()),
+        Cmp::Lt => (high_below(), low_at_least().negated()),
+        Cmp::Le => (high_below(), low_above().negated()),
+    };
+    let equal = [Some(high_equal()), Some(low)];
+    Some(match high == Simplified::Constant(false) {
+        true => (equal, None),
+        false => ([Some(high), None], Some(equal)),
     })
 }

@@ -21,16 +21,6 @@ pub(super) struct Indexes {
 }
 
 impl Indexes {
-    /// Prepares for this number of further values.
-    pub(super) fn reserve(&mut self, values: usize) {
-        self.hashes.reserve(values);
-        if self.hashes.len() + values >= FEW {
-            let missing = self.hashes.len() + values - self.before.len();
-            self.last.reserve(missing);
-            self.before.reserve(missing);
-        }
-    }
-
     /// The index of a value, if `is_equal` finds it among those with its hash.
     pub(super) fn find(
         &self,

@@ -67,9 +67,10 @@ impl Cases {
                 section.intervals.iter().zip(is_decided).all(|(interval, is_decided)| {
                     let Some(list) = self.lists.get(interval.list) else { return false };
                     let numbers = (interval.first, interval.last);
+                    let excludes = |clause: &usize| self.clauses.verdict(*clause).is_none();
                     is_decided
                         || !paths.begins(&arch, Some(numbers), list)
-                        || paths.are_proved_soon(list)
+                        || !list.iter().any(excludes) && paths.are_proved_soon(list)
                         || [Tested::Again, Tested::Once]
                             .into_iter()
                             .any(|tested| paths.are_suffixes_proved(&arch, numbers, list, tested))
@@ -475,9 +476,16 @@ impl Paths<'_> {
 
     /// Whether the verdict is that of every clause that may be the first to hold.
     fn answer(&mut self, live: usize, verdict: Verdict) -> Answer {
+        // Whether a clause holds that excludes the next verdict, and whether one may hold.
+        let (mut is_excluded, mut may_be_excluded) = (false, false);
         let mut open = None;
         let of_path = self.live.get(live..).unwrap_or_default();
         for clause in of_path.iter().filter_map(|index| self.clauses.get(*index)) {
+            let excludes = clause.verdict.is_none();
+            if is_excluded {
+                is_excluded = excludes;
+                continue;
+            }
             self.steps = self.steps.saturating_add(1 + clause.literals.len() as u32);
             let mut unknown = None;
             let mut is_possible = true;
@@ -491,9 +499,12 @@ impl Paths<'_> {
                     None => unknown = unknown.or(Some(literal.test)),
                 }
             }
-            let agrees = clause.verdict == verdict;
+            let agrees = clause.verdict == Some(verdict);
             match unknown {
                 _ if !is_possible => {}
+                None if excludes => (is_excluded, may_be_excluded) = (true, false),
+                Some(_) if excludes => (open, may_be_excluded) = (open.or(unknown), true),
+                None if agrees && may_be_excluded => may_be_excluded = false,
                 None if agrees => return Answer::Agree,
                 None => return open.map_or(Answer::Differ, Answer::Depends),
                 Some(_) if agrees => open = open.or(unknown),

@@ -2,7 +2,8 @@
 //! without unusual conditions.
 //!
 //! It needs no MTBDD. A policy becomes [`Cases`]: intervals of syscall numbers, each with an ordered list of [`Clause`]s,
-//! which are conjunctions of [comparisons of words](WordTest). The proof follows every path of the program, and collects what
+//! which are conjunctions of [comparisons of words](WordTest). A rule about several arguments whose comparisons have alternatives, as
+//! those of 64 bits, has clauses for what excludes it, instead of one for each combination. The proof follows every path of the program, and collects what
 //! the branches say about the words. First it does so for all numbers of an arch together, up to the first other word: an interval is
 //! decided if its verdict does not depend on arguments, and all paths that its numbers may take return that verdict. The paths
 //! of every other interval are followed alone. At each return, the clauses are evaluated with what is known: every clause that

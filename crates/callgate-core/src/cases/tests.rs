@@ -77,10 +77,14 @@ fn program(cases: &Cases) -> Program {
         let mut next_interval = other_arch;
         for interval in section.intervals.iter().rev() {
             let clauses: Vec<_> = cases.list(interval.list).collect();
-            let mut next = other_arch;
+            let (mut next, mut after_rule) = (other_arch, other_arch);
             for clause in clauses.iter().rev() {
-                push(&mut insns, Insn::new(Op::RetK, clause.verdict.0));
-                let mut holds = insns.len();
+                let mut holds = after_rule;
+                if let Some(verdict) = clause.verdict {
+                    after_rule = next;
+                    push(&mut insns, Insn::new(Op::RetK, verdict.0));
+                    holds = insns.len();
+                }
                 for literal in clause.literals.iter().rev() {
                     let op = if literal.test.is_order { Op::JgeK } else { Op::JeqK };
                     let [then, otherwise] =
@@ -145,6 +149,7 @@ fn what_is_proved_by_cases_is_proved_by_mtbdd() {
 #[test]
 fn clauses_have_the_verdicts_of_the_rules() {
     let mut rng = Rng::new(8);
+    let mut excluding = 0;
     for _ in 0..2000 {
         let policy = policy(&mut rng);
         let cases = Cases::of_policy(&policy).unwrap();
@@ -157,10 +162,19 @@ fn clauses_have_the_verdicts_of_the_rules() {
             let holds = |literals: &[super::Literal]| {
                 literals.iter().all(|literal| literal.is_true_for(data.word(literal.test.word)))
             };
-            let clause = cases.list(interval.list).find(|clause| holds(clause.literals));
-            assert_eq!(clause.unwrap().verdict, policy.evaluate(&data), "{data:?} {policy:?}");
+            let mut clauses = cases.list(interval.list);
+            let verdict = loop {
+                let clause = clauses.find(|clause| holds(clause.literals)).unwrap();
+                match clause.verdict {
+                    Some(verdict) => break verdict,
+                    None => drop(clauses.find(|clause| clause.verdict.is_some())),
+                }
+            };
+            excluding += usize::from(cases.list(interval.list).any(|one| one.verdict.is_none()));
+            assert_eq!(verdict, policy.evaluate(&data), "{data:?} {policy:?}");
         }
     }
+    assert!(excluding > 5_000, "{excluding}");
 }
 
 /// A program may decide a number before it looks at the arch, or test something that does not matter.
@@ -465,6 +479,59 @@ fn programs_that_test_rule_after_rule_are_proved_and_their_mutants_are_not() {
     assert!(differing > 5 * RULES, "{differing}");
 }
 
+/// Rules about four arguments of 64 bits each, with clauses that exclude them: as many as there are comparisons of words. What a rule
+/// demands is proved rule after rule, with paths that meet.
+#[test]
+fn rules_about_many_ordered_arguments_are_proved_and_their_mutants_are_not() {
+    const RULES: u64 = 12;
+    let at = |rule: u64, arg: u64| (3 * rule + arg + 1) << 32 | 5 * arg + rule;
+    let when = |rule| {
+        let test = |arg: u64| {
+            let cmp = CMPS[2 + (rule + arg) as usize % 4];
+            Condition::test(Test::new(Field::arg(arg as u8).unwrap(), cmp, at(rule, arg) + 1))
+        };
+        Condition::all((0..4).map(test))
+    };
+    let verdict = |rule| if rule % 3 == 0 { Verdict::errno(2) } else { Verdict::ALLOW };
+    let rule =
+        |rule| Rule { syscalls: SyscallSet::one(9), when: when(rule), verdict: verdict(rule) };
+    let section = Section::new(Arch::X86_64, (0..RULES).map(rule).collect(), Verdict::errno(1));
+    let policy = Policy::new(vec![section], Verdict::errno(1)).unwrap();
+    let cases = Cases::of_policy(&policy).unwrap();
+    let longest = (0..cases.lists()).map(|list| cases.list(list).count()).max().unwrap();
+    assert!(longest as u64 <= 9 * RULES + 1, "{longest}");
+    let program = program(&cases);
+    assert!(cases.proves(&program));
+
+    let near = |rule, change: u64| {
+        let values = (0..4).map(|arg| at(rule, arg).wrapping_add(change >> (2 * arg) & 3));
+        let mut args = [0; 6];
+        args.iter_mut().zip(values).for_each(|(arg, value)| *arg = value);
+        SeccompData { nr: 9, arch: TOKEN, args, ..SeccompData::default() }
+    };
+    let all: Vec<SeccompData> =
+        (0..RULES).flat_map(|rule| (0..256).map(move |change| near(rule, change))).collect();
+    let (mut differing, mut rng) = (0, Rng::new(4));
+    for at in 0..program.len() {
+        let mut insns = program.insns().to_vec();
+        match insns[at].op {
+            Op::RetK => insns[at].k ^= 1,
+            Op::LdWordAbs => insns[at].k ^= 4,
+            Op::Ja => insns[at].k += 1,
+            _ if rng.below(2) == 0 => insns[at].k ^= 1,
+            _ => (insns[at].jt, insns[at].jf) = (insns[at].jf, insns[at].jt),
+        }
+        let Ok(mutant) = Program::new(insns) else { continue };
+        let differs =
+            |data: &SeccompData| mutant.run(data, Endian::Little).verdict != policy.evaluate(data);
+        if all.iter().any(differs) {
+            differing += 1;
+            assert!(!cases.proves(&mutant), "{at}");
+        }
+    }
+    assert!(differing > 10 * RULES, "{differing}");
+}
+
 /// What a literal says about another one is true for all values, and hardly anything is missed for the same bits.
 #[test]
 fn a_literal_decides_what_follows_from_it() {
@@ -555,8 +622,7 @@ fn expensive_policies_and_programs_are_given_up() {
     let ne =
         |field: Option<Field>, value| Condition::test(Test::new(field.unwrap(), Cmp::Ne, value));
     let many = Condition::all((0..60_000).map(|value| ne(Field::arg_low(0), value)));
-    let wide = (0..11).map(|value| ne(Field::arg(value as u8 % 6), value << 33 | 1));
-    let wide = Condition::all(wide.chain((0..1000).map(|value| ne(Field::arg_low(0), value))));
+    let wide = Condition::all((0..5_000).map(|value| ne(Field::arg(0), value)));
     for when in [many, wide] {
         let rule = Rule { syscalls: SyscallSet::one(1), when, verdict: Verdict::ALLOW };
         let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));

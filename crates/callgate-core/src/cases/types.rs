@@ -76,7 +76,8 @@ impl Cases {
         self.lists.len()
     }
 
-    /// The clauses of a list; none if there is no such list. The first that holds decides, and the last one always holds.
+    /// The clauses of a list; none if there is no such list. The first that holds decides, or [excludes](Clause) some of those after
+    /// it, and the last one always holds.
     pub fn list(&self, list: usize) -> impl Iterator<Item = Clause<'_>> {
         let indexes = self.lists.get(list).map_or(&[][..], Vec::as_slice);
         indexes.iter().filter_map(|index| self.clauses.get(*index))
@@ -85,7 +86,7 @@ impl Cases {
     /// The verdict of a list that does not depend on arguments.
     pub fn verdict(&self, list: usize) -> Option<Verdict> {
         let first = self.list(list).next()?;
-        first.literals.is_empty().then_some(first.verdict)
+        first.literals.is_empty().then_some(first.verdict)?
     }
 
     /// The verdict for a syscall that does not depend on arguments.

@@ -120,13 +120,19 @@ impl Paths<'_> {
         let Some(mut suffixes) = self.suffixes.take() else { return false };
         let clauses: &ClauseTable = &self.clauses;
         let live = self.live.get(path.live..).unwrap_or_default();
+        // Where clauses exclude the first rule, the program tests those of no other one.
+        let excluding = live.iter().take_while(|index| clauses.verdict(**index).is_none()).count();
+        let (live, rest) = match (suffixes.tested, live.split_at_checked(excluding + 1)) {
+            (Tested::Again, Some(split)) if excluding > 0 => split,
+            _ => (live, &[][..]),
+        };
         let remaining = live.iter().map(|index| Remaining { index: *index, open: None });
         let mut remaining: Vec<Remaining> = remaining.collect();
-        self.steps = self.steps.saturating_add(remaining.len() as u32);
+        self.steps = self.steps.saturating_add((remaining.len() + rest.len()) as u32);
         // The results in their order, each for the clauses that the program tests then.
         for fact in &self.facts {
             let count = match (suffixes.tested, remaining.split_first()) {
-                (Tested::Again, Some((first, others))) => {
+                (Tested::Again, Some((first, others))) if excluding == 0 => {
                     let first = first.open(clauses).iter();
                     let second = others.first().map_or(&[][..], |second| second.open(clauses));
                     let is_alone = !are_alternatives(first.clone(), second.iter());
@@ -154,19 +160,30 @@ impl Paths<'_> {
             _ => None,
         };
         remaining.retain_mut(|clause| clause.is_possible(clauses, known));
+        // Where the clauses that exclude a rule start, and whether one of them holds.
+        let (mut start, mut is_excluded) = (0, false);
         let mut list = Vec::with_capacity(remaining.len());
         for Remaining { index, open } in remaining {
             let Some(clause) = self.clauses.get(index) else { continue };
             let (verdict, literals) = (clause.verdict, clause.literals.len());
             let is_always = open.as_ref().map_or(literals, Vec::len) == 0;
+            if is_excluded || verdict.is_none() && is_always {
+                list.truncate(start);
+                is_excluded = verdict.is_none();
+                continue;
+            }
             list.push(match open {
                 Some(open) => self.clauses.to_mut().index(open, verdict),
                 None => index,
             });
-            if is_always {
-                break;
+            if verdict.is_some() {
+                if is_always && list.len() == start + 1 {
+                    break;
+                }
+                start = list.len();
             }
         }
+        list.extend_from_slice(rest);
         let whole = suffixes.whole.iter().rev();
         let same = whole.zip(list.iter().rev()).take_while(|(one, other)| one == other).count();
         list.truncate(list.len() - same);
