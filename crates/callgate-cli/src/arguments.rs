@@ -2,7 +2,8 @@
 //!
 //! A combination of sources may begin with `-`, standard input: `- + ptrace`. clap takes this word for a group of short
 //! options. If the words cannot be parsed otherwise, a blank is put before it: sources ignore it, and clap takes a word
-//! that begins with a blank for an argument. Mistyped options remain errors, and words that clap accepts are unchanged.
+//! that begins with a blank for an argument. So are lines of logs that begin with dashes: `--- SIGSYS {…} ---`. Mistyped options
+//! remain errors, and words that clap accepts are unchanged.
 
 use std::ffi::OsString;
 
@@ -24,18 +25,23 @@ pub(crate) fn parse<P: FromArgMatches>(
     })
 }
 
-/// The words with a blank before each combination that begins with standard input, if there is one.
+/// The words with a blank before each that begins with dashes and is no option, if there is one.
 fn with_blanks(words: &[OsString]) -> Option<Vec<OsString>> {
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    let combination = |word: &OsString| word.to_str().is_some_and(begins_with_stdin);
-    if !words.iter().take(end).any(combination) {
+    let is_changed = |text: &str| begins_with_stdin(text) || is_of_log(text);
+    if !words.iter().take(end).any(|word| word.to_str().is_some_and(is_changed)) {
         return None;
     }
     let changed = words.iter().enumerate().map(|(index, word)| match word.to_str() {
-        Some(text) if index < end && begins_with_stdin(text) => format!(" {text}").into(),
+        Some(text) if index < end && is_changed(text) => format!(" {text}").into(),
         _ => word.clone(),
     });
     Some(changed.collect())
+}
+
+/// Whether a word is a line of a log that begins with dashes, such as `--- SIGSYS {…} ---` of strace and `-- Boot … --` of the journal.
+fn is_of_log(text: &str) -> bool {
+    text.trim_start_matches('-').starts_with(' ') && text.starts_with("--")
 }
 
 fn try_parse<P: FromArgMatches>(

@@ -293,7 +293,11 @@ impl ComparisonArgs {
         if self.context > 0 && self.format != TextFormat::Text {
             report::warn("--context has an effect on text only", "omit it");
         }
-        let mut remarks: Vec<String> = remark.into_iter().collect();
+        // Otherwise the sentences below would say too much.
+        let compared_only = self
+            .is_about_some()
+            .then(|| format!("only these syscalls are compared: {}", self.calls.join(", ")));
+        let mut remarks: Vec<String> = compared_only.into_iter().chain(remark).collect();
         remarks.extend(narrowed.and_then(|narrowed| narrowed.remark(&elsewhere)));
         let text = match self.format {
             TextFormat::Json => {
@@ -304,13 +308,23 @@ impl ComparisonArgs {
                 format!("{}\n", Json::Object(fields))
             }
             TextFormat::Markdown => {
-                differences::markdown(&differences, &names, &compared, titles, is_none, &remarks)
+                let is_about_some = self.is_about_some();
+                differences::markdown(
+                    &differences,
+                    &names,
+                    &compared,
+                    titles,
+                    is_none,
+                    is_about_some,
+                    &remarks,
+                )
             }
             TextFormat::Text if is_none => {
                 let [a, b] = names.each_ref().map(|name| printable(name));
+                let of_these = if self.is_about_some() { ", for these syscalls" } else { "" };
                 match titles {
-                    Titles::Changes => format!("{a} and {b} are equivalent\n"),
-                    Titles::Excess => format!("{a} allows nothing that {b} does not\n"),
+                    Titles::Changes => format!("{a} and {b} are equivalent{of_these}\n"),
+                    Titles::Excess => format!("{a} allows nothing that {b} does not{of_these}\n"),
                 }
             }
             TextFormat::Text => {

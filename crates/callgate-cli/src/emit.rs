@@ -23,7 +23,7 @@ use crate::options::Format;
 use crate::output;
 use crate::report::{self, Failure, Result};
 use crate::stopwatch::Stopwatch;
-use crate::text::printable;
+use crate::text::{counted, printable};
 use callgate_requests::json::Json;
 use callgate_requests::template::variables_json;
 
@@ -351,7 +351,7 @@ impl Figures {
         figures.add("insns", stats.insns, "instructions", stats.insns.to_string());
         let mean = |mean: Option<f64>| mean.map(|mean| (mean, format!("{mean:.2}")));
         figures.add_executed([mean(stats.filtered_insns), mean(stats.expected_insns)], unknown);
-        let calls = format!("{} syscalls", stats.constant_allow);
+        let calls = counted(stats.constant_allow as u64, "syscall");
         figures.add("constant_allow", stats.constant_allow, "constant allow", calls);
         figures.add_work(stats, stopwatch, proof);
         figures

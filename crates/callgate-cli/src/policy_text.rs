@@ -6,6 +6,7 @@ use callgate_core::policy::Policy;
 use callgate_formats::policy_text;
 use clap::ValueHint;
 
+use crate::help::CHECKING;
 use crate::output;
 use crate::report::{Failure, Result};
 use crate::source::{SourceFilter, SourceStack};
@@ -15,7 +16,7 @@ use crate::text::shell_word;
 #[derive(Debug, clap::Args)]
 pub(crate) struct PolicyOption {
     /// Also write the policy that the program was proved to have, as a text (see docs/reference/languages/policy-text.md)
-    #[arg(long = "policy", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long = "policy", value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = CHECKING)]
     policy_text: Option<PathBuf>,
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use callgate_smt::{Filter, Side};
 use clap::ValueHint;
 
+use crate::help::CHECKING;
 use crate::output;
 use crate::report::{Failure, Result};
 use crate::source::{FilterContent, SourceFilter, SourceStack};
@@ -15,7 +16,7 @@ use crate::text::shell_word;
 pub(crate) struct Smt2Option {
     /// Also write an SMT-LIB 2 script that z3, cvc5 or another solver finds unsatisfiable exactly when the
     /// two sides are equivalent (see docs/explanation/checking.md)
-    #[arg(long = "smt2", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long = "smt2", value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = CHECKING)]
     file: Option<PathBuf>,
 }
 

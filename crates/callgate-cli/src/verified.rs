@@ -12,6 +12,7 @@ use callgate_linux::error_text;
 use clap::ValueHint;
 use rustix::fs::MemfdFlags;
 
+use crate::help::CHECKING;
 use crate::report::{self, Failure, Result};
 use crate::source::SourceStack;
 use crate::{output, policy_text};
@@ -24,11 +25,11 @@ const CHECKER: &str = "callgate-check";
 pub(crate) struct VerifiedOptions {
     /// Also give the program with its policy text to callgate-check, the checker that is proved in Coq; write nothing
     /// unless it accepts
-    #[arg(long)]
+    #[arg(long, help_heading = CHECKING)]
     verify: bool,
 
     /// Also write policy, program and the theorem that both agree as a file for coqc (see verified/README.md)
-    #[arg(long = "coq", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long = "coq", value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = CHECKING)]
     theorem: Option<PathBuf>,
 }
 

@@ -129,8 +129,17 @@ pub(crate) fn check_sites(code: &Code, is_allowed: bool, has_recording: bool) ->
         true => "omit --grant static to grant what was recorded",
         false => "record the program, and give the recording too",
     };
+    // In `nptl_setxid.c` of glibc, the number is in a structure.
+    let is_of_ids = |site: &str| site.trim_start_matches("__GI_") == "__nptl_setxid";
+    let of_ids = match code.unresolved.iter().all(|(site, _)| is_of_ids(&site.function)) {
+        true => {
+            "there, glibc makes the syscalls that change IDs in all threads: setuid, setgid, setgroups and their relatives, if the \
+             program calls these functions; "
+        }
+        false => "",
+    };
     Err(Failure::new(format!("{unknown}; the profile would deny {them}")).help(format!(
-        "{help}; --allow-unknown-sites writes the profile without what is not known"
+        "{of_ids}{help}; --allow-unknown-sites writes the profile without what is not known"
     )))
 }
 

@@ -50,22 +50,22 @@ pub(crate) struct CompileArgs {
     #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
 
+    #[command(flatten)]
+    generating: GeneratingOptions,
+
     /// Write source code with a program for each of these architectures, of which the compiler of the
     /// language takes that of its target; may be repeated
     #[arg(long, value_name = "ARCH", value_parser = ArchParser, hide_possible_values = true, conflicts_with = "arch")]
     target: Vec<Arch>,
 
     #[command(flatten)]
-    smt2: Smt2Option,
+    verified: VerifiedOptions,
 
     #[command(flatten)]
     policy: PolicyOption,
 
     #[command(flatten)]
-    verified: VerifiedOptions,
-
-    #[command(flatten)]
-    generating: GeneratingOptions,
+    smt2: Smt2Option,
 }
 
 impl CompileArgs {

@@ -6,6 +6,7 @@ use callgate_core::diagram::DiagramError;
 
 use crate::comparison::{ComparisonArgs, Remarks};
 use crate::differences::Titles;
+use crate::help::CHECKING;
 use crate::report::{Failure, Result};
 use crate::smt2::{Smt2Option, side};
 use crate::socket_filters;
@@ -59,7 +60,7 @@ pub(crate) struct DiffArgs {
     smt2: Smt2Option,
 
     /// Also ask callgate-check, the checker that is proved in Coq; one of both must be a policy, the other a program
-    #[arg(long)]
+    #[arg(long, help_heading = CHECKING)]
     verify: bool,
 }
 

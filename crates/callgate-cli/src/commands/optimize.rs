@@ -114,7 +114,7 @@ fn figures(optimized: &Optimized, stopwatch: &Stopwatch, filter: &SourceFilter) 
     ];
     let means = means.map(|(before, after)| Some((after?, change(mean(before), mean(after)))));
     figures.add_executed(means, "unknown");
-    let calls = format!("{cached} syscalls");
+    let calls = format!("{cached} syscall{}", if cached == "1" { "" } else { "s" });
     figures.add("constant_allow", after.constant_allow, "constant allow", calls);
     figures.json.push((
         "before",

@@ -1,16 +1,16 @@
 //! `callgate run`: runs a command under a filter.
 
-use callgate_bpf::SyscallTable;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use callgate::{Action, Arch, Endian, SeccompData, Verdict};
-use callgate_bpf::FilterFlags;
+use callgate_bpf::{FilterFlags, SyscallTable};
 use callgate_core::diagram::{DiagramError, Func, Store};
 use callgate_core::{Emulator, Op, Program, Word};
 use callgate_linux::{Command, kernel};
 use clap::ValueHint;
 
+use crate::help::CHECKING;
 use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Compile, KernelProgram, Source, SourceFilter};
@@ -38,16 +38,16 @@ pub(crate) struct RunArgs {
     #[arg(short, long, default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
 
-    /// Also give the program with its policy text to callgate-check, the checker that is proved in Coq; install
-    /// nothing unless it accepts
-    #[arg(long)]
-    verify: bool,
-
     #[command(flatten)]
     reading: SourceOptions,
 
     #[command(flatten)]
     compiling: CompileOptions,
+
+    /// Also give the program with its policy text to callgate-check, the checker that is proved in Coq; install
+    /// nothing unless it accepts
+    #[arg(long, help_heading = CHECKING)]
+    verify: bool,
 
     /// The command and its arguments
     #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]

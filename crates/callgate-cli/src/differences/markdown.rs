@@ -20,17 +20,23 @@ pub(crate) fn markdown(
     compared: &Compared<'_>,
     titles: Titles,
     is_none: bool,
+    is_about_some: bool,
     remarks: &[String],
 ) -> String {
     let [a, b] = names.each_ref().map(|name| code(name));
-    let (title, none) = match titles {
-        Titles::Changes => (
-            format!("Changes from {a} to {b}"),
-            "None: both return the same verdict for every syscall and all arguments.",
-        ),
-        Titles::Excess => {
-            (format!("What {a} allows and {b} does not"), "Nothing, for any syscall and arguments.")
+    let title = match titles {
+        Titles::Changes => format!("Changes from {a} to {b}"),
+        Titles::Excess => format!("What {a} allows and {b} does not"),
+    };
+    let none = match (titles, is_about_some) {
+        (Titles::Changes, false) => {
+            "None: both return the same verdict for every syscall and all arguments."
         }
+        (Titles::Changes, true) => {
+            "None: both return the same verdict for these syscalls and all arguments."
+        }
+        (Titles::Excess, false) => "Nothing, for any syscall and arguments.",
+        (Titles::Excess, true) => "Nothing, for these syscalls and any arguments.",
     };
     let mut text = format!("### {title}\n\n");
     for remark in remarks {

@@ -4,11 +4,13 @@ use clap::Command;
 
 const OUTPUT: &str = "Output";
 
+/// The heading of options with which others check a program.
+pub(crate) const CHECKING: &str = "Checking";
+
 /// The options about results: where they are written, and how they look.
 const OF_OUTPUT: &[&str] = &[
     "order",
     "complete",
-    "coq",
     "context",
     "csv",
     "dialect",
@@ -22,8 +24,6 @@ const OF_OUTPUT: &[&str] = &[
     "output",
     "package",
     "patch",
-    "policy",
-    "smt2",
     "stats",
     "target",
     "to",

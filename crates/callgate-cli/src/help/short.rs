@@ -27,8 +27,8 @@ const HEADING: Style = Style::new().bold();
 const TASKS: [(&str, &str); 5] = [
     ("Find what blocked a program, and the change that allows it", "journalctl -k | callgate why"),
     (
-        "Make a profile for a program",
-        "callgate record -o T.json -- make test; callgate generate T.json",
+        "Make a profile for a program: Docker, Kubernetes, systemd and others",
+        "callgate record -o T.json -- my-server; callgate generate T.json --to docker",
     ),
     (
         "See what a filter allows, and what changed",
@@ -171,8 +171,8 @@ fn of_root(command: &Command) -> String {
         let _ = writeln!(text, "    {line}");
     }
     let sources = format!(
-        "A SOURCE is a filter: {}; a program; pid:1234, the filters of a process; container-default, the built-in \
-         profile.",
+        "A SOURCE is a filter: {}; a program; pid:1234, the filters of a process; container-default, docker-default and \
+         others, which are built in.",
         languages()
     );
     text.push('\n');

@@ -65,10 +65,13 @@ pub(super) fn advice<'n>(name: &'n str, others: impl Iterator<Item = &'n str>) -
         return Some(advice);
     }
     let names = BUILT_INS.iter().map(|one| one.name);
-    if let Some(near) = nearest(name, others.chain(names.clone())) {
+    let has_version =
+        name.split_once(':').is_some_and(|(name, _)| names.clone().any(|one| one == name));
+    if !has_version && let Some(near) = nearest(name, others.chain(names.clone())) {
         return Some(format!("did you mean \"{}\"?", crate::text::printable(near)));
     }
-    let (name, version) = name.split_once('@')?;
+    // Images have their versions after a colon.
+    let (name, version) = name.split_once(['@', ':'])?;
     nearest(name, names).map(|near| {
         let version = crate::text::printable(version);
         format!("did you mean \"{near}@{version}\"?")

@@ -1,5 +1,6 @@
 //! Sources with their texts in memory, which can be edited and read again.
 
+use callgate_formats::BuiltIn;
 use callgate_formats::languages::LanguageId;
 use callgate_formats::systemd;
 use callgate_requests::source::{NamedText, SourceContent, SourceFormat, SourceStack, Texts};
@@ -167,10 +168,12 @@ impl LoadedSource {
         Some(match &self.source.kind {
             SourceKind::BuiltIn(source) => {
                 let built_in = &source.0;
-                let file = built_in.split('@').next().unwrap_or(built_in);
+                let name = built_in.split('@').next().unwrap_or(built_in);
+                let extension = BuiltIn::named(name).map_or("json", BuiltIn::extension);
+                let file = format!("{name}.{extension}");
                 format!(
-                    "the profile is built in; `callgate convert {built_in} --original -o {file}.json` writes its text, which can be \
-                     changed; give {file}.json then"
+                    "the profile is built in; `callgate convert {built_in} --original -o {file}` writes its text, which can be \
+                     changed; give {file} then"
                 )
             }
             SourceKind::Combined(expression) => {

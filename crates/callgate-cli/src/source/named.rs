@@ -337,11 +337,21 @@ fn explain_missing(failure: Failure, place: &Place) -> Failure {
             let others = beside.iter().map(String::as_str).filter(|other| *other != name);
             match built_in::advice(name, others) {
                 Some(advice) => failure.help(advice),
+                None if may_be_service(name) => failure.help(format!(
+                    "a unit is {name}.service, a process is pid:N, and `callgate sources` lists the built-in profiles; \
+                     for a file, give the name of one that exists"
+                )),
                 None => failure,
             }
         }
         _ => failure,
     }
+}
+
+/// Whether a name could be that of a program or service, rather than of a file.
+fn may_be_service(name: &str) -> bool {
+    let is_of_words = |letter: u8| letter.is_ascii_alphanumeric() || b"-_".contains(&letter);
+    name.starts_with(|first: char| first.is_ascii_alphabetic()) && name.bytes().all(is_of_words)
 }
 
 /// The files in the directory of a path, as paths in the same form.

@@ -17,7 +17,7 @@ pub fn meant(name: &str) -> Option<String> {
 }
 
 /// Names of runtimes, platforms and programs, and what to write instead.
-const MEANT: [(&str, &str); 10] = [
+const MEANT: [(&str, &str); 12] = [
     ("docker docker-engine dockerd moby", "Docker's profile is docker-default"),
     ("containerd nerdctl", "the profile of containerd is containerd-default"),
     ("podman buildah", "Podman's profile is podman-default"),
@@ -40,6 +40,11 @@ const MEANT: [(&str, &str); 10] = [
         "the default of snapd is snapd-default; each snap has a profile of its own, \
          snap:/var/lib/snapd/seccomp/bpf/snap.NAME.APP.src",
     ),
+    (
+        "unconfined seccomp=unconfined privileged",
+        "no filter is installed, so all syscalls are allowed",
+    ),
+    ("systemd", "each unit has filters of its own: NAME.service"),
     ("android bionic", "its filters are made from lists of syscalls: android:DIRECTORY#FILTER"),
 ];
 
@@ -61,6 +66,8 @@ mod tests {
             ("Firefox", "pid:N"),
             ("snap", "snapd-default"),
             ("flatpak", "flatpak-default"),
+            ("Unconfined", "all syscalls are allowed"),
+            ("systemd", "NAME.service"),
         ] {
             let advice = meant(name).unwrap();
             assert!(advice.contains(expected), "{name}: {advice}");

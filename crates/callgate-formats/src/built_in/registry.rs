@@ -162,6 +162,14 @@ impl BuiltIn {
         }
     }
 
+    /// The usual extension of a file with its text.
+    pub const fn extension(&self) -> &'static str {
+        match self.form {
+            Form::Profile(_) | Form::Table(_) => "json",
+            Form::Rules(_) => "src",
+        }
+    }
+
     /// The names of all versions, the oldest first; empty for a profile without versions.
     pub fn versions(&self) -> Vec<String> {
         let table = self.table();

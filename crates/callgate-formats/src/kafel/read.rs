@@ -156,7 +156,9 @@ fn report_x32(
             "programs can evade these rules with syscalls of x32 (numbers from {X32_SYSCALL_BIT:#x}), which get DEFAULT {default}"
         );
         let warning = reports.warn(at, message);
-        warning.help = "read the policy for x86_64 and x32, or list what is allowed".to_owned();
+        warning.help = "read the policy for both (--arch x86_64 --arch x32; arches in the libraries), or list what is \
+                        allowed"
+            .to_owned();
         warning.topic = Some(Topic::X32);
     }
 }

@@ -2,146 +2,31 @@
 //! permitted`, `perf_event_open: Permission denied`.
 //!
 //! The syscall is the word directly before the text of the error, as `perror(3)` prints it, or that of a sentence of a
-//! well-known program whose source says which syscall failed ([`SENTENCES`]). Other messages are not read:
-//! `./run: Permission denied` may be about any syscall.
+//! well-known program whose source says which syscall failed (`error_sentences.rs`). Somebody who gives a line as a report may give a
+//! longer one, so any call in it counts, if it is the only one: `unshare(CLONE_NEWUSER)`. Other messages are not read:
+//! `./run: Permission denied` may be about any syscall, and `make: mkdir: Operation not permitted` is about a program.
 //!
 //! Such an error may have other reasons than a filter, so it counts like a failed syscall of strace.
-//!
-//! Sources: `mount.c`, `unshare.c`, `nsenter.c`, `hwclock.c` of util-linux, `bubblewrap.c`, `date.c`, `chroot.c` of coreutils, `linux_ptrace_init_warnings`
-//! and `maybe_disable_address_space_randomization` in gdb, `perf` of the kernel's tools, liburing's examples.
 
 use callgate_bpf::syscalls::{known_name, name_in_constant};
 
-/// The maximum length of a message in bytes.
-const MAX_LINE: usize = 1024;
+use super::error_sentences::{NO_NAMESPACE, PHRASES, of_program};
+use super::error_text::{Errno, Failed, MAX_LINE, at_end, within};
+use super::wrappers::makes_another;
 
-/// The texts of the errors that filters return, in lower case, with the name of the error.
-const ERRORS: [(&str, Errno); 3] = [
-    ("operation not permitted", Errno::Perm),
-    ("permission denied", Errno::Access),
-    ("function not implemented", Errno::NoSys),
+/// Programs that begin a message with the name of a file or of a program that they were given, which may be that of a syscall.
+const OF_FILES: [&str; 62] = [
+    "ash", "awk", "bash", "busybox", "cat", "cd", "chgrp", "chmod", "chown", "cmp", "cp", "csh",
+    "dash", "dd", "df", "diff", "doas", "du", "env", "exec", "file", "find", "fish", "git",
+    "gmake", "grep", "head", "install", "ksh", "less", "ln", "ls", "make", "more", "mv", "nano",
+    "ninja", "nohup", "od", "readlink", "realpath", "rm", "rsync", "scp", "sed", "sh", "sort",
+    "source", "stat", "sudo", "tail", "tar", "tee", "time", "timeout", "touch", "truncate", "vi",
+    "vim", "wc", "xargs", "zsh",
 ];
 
-/// An error that filters return.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Errno {
-    Perm,
-    Access,
-    NoSys,
-}
-
-/// A program's message: how it begins, what it has, the syscall that failed, and its error if the message has another text.
-struct Sentence {
-    program: &'static str,
-    has: &'static str,
-    syscall: &'static str,
-    errno: Option<Errno>,
-}
-
-const fn sentence(program: &'static str, has: &'static str, syscall: &'static str) -> Sentence {
-    Sentence { program, has, syscall, errno: None }
-}
-
-const SENTENCES: [Sentence; 15] = [
-    sentence("bwrap", "Creating new namespace failed", "clone"),
-    sentence("bwrap", NO_NAMESPACE, "clone"),
-    sentence("bwrap", "Failed to make / slave", "mount"),
-    sentence("chroot", "cannot change root directory", "chroot"),
-    sentence("date", "cannot set date", "clock_settime"),
-    sentence("mount", "mounting ", "mount"),
-    sentence("unshare", "cannot change root filesystem propagation", "mount"),
-    // For EPERM, mount says this.
-    Sentence { errno: Some(Errno::Perm), ..sentence("mount", "permission denied", "mount") },
-    sentence("nsenter", "reassociate to namespace", "setns"),
-    sentence("strace", "ptrace(", "ptrace"),
-    sentence("strace", "PTRACE_", "ptrace"),
-    sentence("umount", ": ", "umount2"),
-    sentence("unshare", "mount ", "mount"),
-    sentence("warning", "Error disabling address space randomization", "personality"),
-    sentence("warning", "ptrace", "ptrace"),
-];
-
-/// What bubblewrap says instead of the error if `clone` fails with EPERM.
-pub(super) const NO_NAMESPACE: &str = "No permissions to creat";
-
-/// What programs say in any place of a message, and the syscall that failed: those that use io_uring, GLib (`gspawn.c`), Chromium
-/// (`sandbox.c`), crun (`linux.c`), podman (`rootless_linux.c`), runc (`rootfs_linux.go`).
-const PHRASES: [(&str, &str); 10] = [
-    ("create io_uring", "io_uring_setup"),
-    ("init linux io_uring", "io_uring_setup"),
-    ("initializing io_uring", "io_uring_setup"),
-    ("initialize io_uring", "io_uring_setup"),
-    ("setup io_uring", "io_uring_setup"),
-    ("Failed to close file descriptor for child process", "close_range"),
-    ("Failed to move to new namespace", "clone"),
-    ("create keyring `", "keyctl"),
-    ("create NETLINK socket", "socket"),
-    ("error mounting \"", "mount"),
-];
-
-/// Functions of C libraries with the name of a syscall that make another one, and which syscall to ask about.
-const WRAPPERS: [(&str, &str); 16] = [
-    ("open", "open in the C library makes openat: callgate why SOURCE openat tells"),
-    (
-        "creat",
-        "creat in the C library makes openat on most architectures: callgate why SOURCE openat tells",
-    ),
-    ("fork", "fork in the C library makes clone: callgate why SOURCE clone tells"),
-    ("vfork", "vfork in the C library makes vfork or clone: callgate why SOURCE clone tells"),
-    (
-        "stat",
-        "stat in the C library makes newfstatat or statx: callgate why SOURCE newfstatat tells",
-    ),
-    (
-        "lstat",
-        "lstat in the C library makes newfstatat or statx: callgate why SOURCE newfstatat tells",
-    ),
-    (
-        "fstat",
-        "fstat in the C library makes newfstatat or fstat: callgate why SOURCE newfstatat tells",
-    ),
-    (
-        "getrlimit",
-        "getrlimit in the C library makes prlimit64: callgate why SOURCE prlimit64 tells",
-    ),
-    (
-        "setrlimit",
-        "setrlimit in the C library makes prlimit64: callgate why SOURCE prlimit64 tells",
-    ),
-    ("send", "send in the C library makes sendto: callgate why SOURCE sendto tells"),
-    ("recv", "recv in the C library makes recvfrom: callgate why SOURCE recvfrom tells"),
-    ("waitpid", "waitpid in the C library makes wait4: callgate why SOURCE wait4 tells"),
-    ("nice", "nice in the C library makes setpriority: callgate why SOURCE setpriority tells"),
-    ("eventfd", "eventfd in the C library makes eventfd2: callgate why SOURCE eventfd2 tells"),
-    ("signalfd", "signalfd in the C library makes signalfd4: callgate why SOURCE signalfd4 tells"),
-    ("pipe", "pipe in the C library makes pipe2 or pipe: callgate why SOURCE pipe2 tells"),
-];
-
-/// Which syscall to ask about instead of a function that has the name of another one.
-pub(super) fn wrapped(function: &str) -> Option<&'static str> {
-    WRAPPERS.iter().find(|(name, _)| *name == function).map(|(_, why)| *why)
-}
-
-const NO_MAPPING: &str = "no filter denied this: the kernel refused what was written to uid_map or gid_map; see /etc/subuid and \
-                          /etc/subgid, whether newuidmap and newgidmap have their capabilities or are setuid, and no_new_privs";
-
-/// Functions of C libraries that make one of several syscalls, and errors that no filter causes.
-const SEVERAL: [(&str, &str); 5] = [
-    (
-        "pthread_create",
-        "pthread_create makes clone3, or clone before glibc 2.34 and in musl: callgate why SOURCE clone3 tells",
-    ),
-    (
-        "initialize Background Jobs",
-        "the thread that Redis starts is made with clone3, or clone before glibc 2.34 and in musl: callgate why SOURCE clone3 tells",
-    ),
-    ("write to uid_map failed", NO_MAPPING),
-    ("write to gid_map failed", NO_MAPPING),
-    (
-        "cannot access",
-        "stat in the C library makes statx or newfstatat: callgate why SOURCE statx tells, and an older libseccomp may not know it",
-    ),
-];
+/// Verbs that are also names of syscalls, and mostly do not mean these.
+const VERBS: [&str; 9] =
+    ["break", "close", "exit", "idle", "lock", "read", "security", "tee", "write"];
 
 /// What a message is about.
 #[derive(Debug, PartialEq, Eq)]
@@ -149,133 +34,159 @@ pub(super) struct Message<'l> {
     pub(super) syscall: &'static str,
     pub(super) errno: Errno,
     pub(super) program: Option<&'l str>,
+    /// The flags of `clone`, if the program always gives the same.
+    pub(super) flags: Option<u64>,
 }
+
+/// The flags with which Go's runtime makes a thread (`cloneFlags` in `os_linux.go`): CLONE_VM, CLONE_FS, CLONE_FILES, CLONE_SIGHAND,
+/// CLONE_SYSVSEM, CLONE_THREAD.
+const FLAGS_OF_GO: u64 = 0x5_0f00;
 
 /// A line as an error message. In a log, which has what others chose, it must begin with the program.
 pub(super) fn message(line: &str, is_given: bool) -> Option<Message<'_>> {
     let line = without_prompt(line);
     let said = line.trim().strip_prefix("bwrap: ");
     if said.is_some_and(|said| said.starts_with(NO_NAMESPACE)) {
-        return Some(Message { syscall: "clone", errno: Errno::Perm, program: Some("bwrap") });
+        let (errno, program) = (Errno::Perm, Some("bwrap"));
+        return Some(Message { syscall: "clone", errno, program, flags: None });
     }
-    let (before, errno) = split(line)?;
-    let mut parts: Vec<&str> = before.split(": ").map(str::trim).collect();
+    if let Some(errno) = of_go(line) {
+        return Some(Message { syscall: "clone", errno, program: None, flags: Some(FLAGS_OF_GO) });
+    }
+    let failed = at_end(line).or_else(|| if is_given { within(line) } else { None })?;
+    let errno = failed.errno;
+    let parts: Vec<&str> = failed.before.split(": ").map(str::trim).collect();
     if parts.len() > 3 && !is_given || parts.iter().all(|part| part.is_empty()) {
         return None;
     }
-    let program = parts.first().copied().filter(|first| is_word(first));
+    let program = parts.first().copied().map(without_number).filter(|first| is_word(first));
     let is_named = |program: &&str| !["warning", "error", "Error", "fatal"].contains(program);
     if program.is_none() && !is_given {
         return None;
     }
-    if let Some(found) = program.and_then(|program| of_program(program, line)) {
-        let errno = found.errno.unwrap_or(errno);
-        return Some(Message { syscall: found.syscall, errno, program: program.filter(is_named) });
+    // A program may have reported what another one said.
+    let before_last = parts.len().saturating_sub(1).max(1);
+    let mut sayers = parts.iter().copied().take(if is_given { before_last } else { 1 });
+    let said = sayers.find_map(|part| of_program(without_number(part), line));
+    let of = |syscall| {
+        let errno = said.and_then(|said| said.errno).unwrap_or(errno);
+        Some(Message { syscall, errno, program: program.filter(is_named), flags: None })
+    };
+    if let Some(said) = said {
+        return of(said.syscall);
+    }
+    if is_about_programs(line) {
+        return None;
+    }
+    if parts.last() == Some(&"cannot clone") {
+        return of("clone");
     }
     // They may be in any place of a message, so they are for what somebody gives as one.
     let is_said = |words: &str| is_given && line.contains(words);
-    if parts.last() == Some(&"cannot clone") {
-        return Some(Message { syscall: "clone", errno, program: program.filter(is_named) });
-    }
     if let Some((_, syscall)) = PHRASES.iter().find(|(words, _)| is_said(words)) {
-        return Some(Message { syscall, errno, program: program.filter(is_named) });
+        return of(syscall);
     }
-    let syscall = parts.pop().and_then(|part| named(part).or_else(|| among(part)))?;
-    if wrapped(syscall).is_some() {
+    let last = parts.last().copied();
+    let of_last = function_of(&failed).or_else(|| among(last?));
+    let syscall = of_last.or_else(|| called(failed.before).filter(|_| is_given))?;
+    if makes_another(syscall) {
         return None;
     }
-    Some(Message {
-        syscall,
-        errno,
-        program: program.filter(is_named).filter(|_| !parts.is_empty()),
-    })
+    let is_alone = parts.len() == 1 && of_last.is_some();
+    let program = program.filter(is_named).filter(|_| !is_alone);
+    Some(Message { syscall, errno, program, flags: None })
 }
 
-/// A line of a terminal without the prompt of a shell before it: `└─# mount: permission denied`.
+/// The function that failed, as the words directly before the error name it; behind it as Node.js does: `EPERM: operation not
+/// permitted, mkdir '/x'`.
+pub(super) fn function_of(failed: &Failed<'_>) -> Option<&'static str> {
+    let last = failed.before.rsplit(": ").next()?;
+    let is_of_node = ["EPERM", "EACCES", "ENOSYS"].contains(&last);
+    if is_of_node && !failed.after.is_empty() {
+        let word = failed.after.split(' ').next()?;
+        return known_name(word);
+    }
+    named(last)
+}
+
+/// Whether a message of a shell, or of a program that executes or opens what it is told, is about that: `make: mkdir: …`,
+/// `sh: 1: mount: …`, `run.sh: line 7: mount: …`, `exec: "mount": …`.
+pub(super) fn is_about_programs(line: &str) -> bool {
+    let line = without_prompt(line);
+    let Some(failed) = at_end(line).or_else(|| within(line)) else { return false };
+    let mut parts = failed.before.split(": ").map(str::trim);
+    let Some(program) = parts.next().map(without_number) else { return false };
+    let program = program.rsplit('/').next().unwrap_or(program);
+    let rest: Vec<&str> = parts.collect();
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_line = |part: &&str| is_number(part.strip_prefix("line ").unwrap_or(part));
+    let [before @ .., last] = rest.as_slice() else { return false };
+    // One word: with more, the program says what it did.
+    let is_name = !last.contains(' ') && !last.contains('(');
+    let is_executed = before.last().copied().or(Some(program)) == Some("exec");
+    is_name && (OF_FILES.contains(&program) || before.first().is_some_and(is_line) || is_executed)
+}
+
+/// A line of a terminal without the prompt of a shell before it: `└─# mount: permission denied`, and without the step and the time
+/// of a build: `#16 0.231 make: …`.
 fn without_prompt(line: &str) -> &str {
     const PROMPTS: [&str; 7] = ["└─# ", "└─$ ", "❯ ", "➜ ", "# ", "$ ", "% "];
     let text = line.trim_start();
+    if let Some(rest) = without_step(text) {
+        return rest;
+    }
     PROMPTS.iter().find_map(|prompt| text.strip_prefix(prompt)).map_or(line, str::trim_start)
 }
 
-/// Messages without the text of an error, and which syscall to ask about: of Python, and of curl.
-const WITHOUT_ERROR: [(&str, &str); 2] = [
-    (
-        "can't start new thread",
-        "the thread is made with clone3, or clone before glibc 2.34 and in musl: callgate why SOURCE clone3 tells",
-    ),
-    (
-        "thread failed to start",
-        "the thread is made with clone3, or clone before glibc 2.34 and in musl: callgate why SOURCE clone3 tells",
-    ),
-];
+fn without_step(text: &str) -> Option<&str> {
+    let (step, rest) = text.strip_prefix('#')?.split_once(' ')?;
+    let (time, rest) = rest.split_once(' ')?;
+    let (seconds, fraction) = time.split_once('.')?;
+    let mut numbers = [step, seconds, fraction].into_iter();
+    numbers
+        .all(|one| !one.is_empty() && one.bytes().all(|byte| byte.is_ascii_digit()))
+        .then_some(rest)
+}
 
-/// Why a line with the text of an error that filters return names no syscall; `None` for other lines.
-pub(super) fn unnamed(line: &str) -> Option<&'static str> {
+/// A program without the number of its process: `node[7]`.
+fn without_number(text: &str) -> &str {
+    match text.strip_suffix(']').and_then(|text| text.rsplit_once('[')) {
+        Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => text,
+    }
+}
+
+/// The error of `clone` in a message of Go's runtime: `failed to create new OS thread (have 2 already; errno=1)`.
+fn of_go(line: &str) -> Option<Errno> {
     let is_short = line.len() <= MAX_LINE;
-    let found = WITHOUT_ERROR.iter().find(|(words, _)| is_short && line.contains(words));
-    if let Some((_, why)) = found {
-        return Some(why);
+    let (_, rest) =
+        line.split_once("failed to create new OS thread (have ").filter(|_| is_short)?;
+    let (_, number) = rest.split_once(" already; errno=")?;
+    match number.split(')').next()? {
+        "1" => Some(Errno::Perm),
+        "13" => Some(Errno::Access),
+        "38" => Some(Errno::NoSys),
+        _ => None,
     }
-    let (before, _) = split(line)?;
-    if let Some(why) = before.rsplit(": ").next().and_then(named).and_then(wrapped) {
-        return Some(why);
-    }
-    let known = SEVERAL.iter().find(|(words, _)| line.contains(words)).map(|(_, why)| *why);
-    let unknown = "the error is one that filters return, but the line does not name the syscall";
-    Some(known.unwrap_or(unknown))
 }
 
-/// The text before that of the error, and the error.
-fn split(line: &str) -> Option<(&str, Errno)> {
-    if line.len() > MAX_LINE {
-        return None;
-    }
-    let text = line.trim();
-    // A message in the fields of a log.
-    let text = ERRORS
-        .iter()
-        .find_map(|(words, _)| {
-            let at = text.to_ascii_lowercase().find(&format!("{words}\""))?;
-            text.get(..at + words.len())
-        })
-        .unwrap_or(text);
-    let text = text.trim_end_matches(['.', '"', '\'', ')', ']']);
-    // `(os error 1` of Rust.
-    let text = match text.rsplit_once(" (") {
-        Some((before, code)) if is_code(code) || code == "are you root?" => before,
-        _ => text,
-    };
-    // `[system:1` of C++.
-    let text = match text.rsplit_once(" [") {
-        Some((before, code)) if is_code(code) => before,
-        _ => text,
-    };
-    let lower = text.to_ascii_lowercase();
-    let (at, errno) = ERRORS
-        .iter()
-        .find_map(|(words, errno)| Some((lower.strip_suffix(words)?.len(), *errno)))?;
-    let before = text.get(..at)?.trim_end();
-    // `[Errno 1] ` of Python.
-    let before = before.rsplit_once("[Errno ").map_or(before, |(before, _)| before.trim_end());
-    let before = before.trim_end_matches(['(', ' ']).trim_end_matches(|c| ":-–,".contains(c));
-    Some((before.trim_end(), errno))
-}
-
-fn is_code(text: &str) -> bool {
-    let digits = text.trim_start_matches(|c: char| c.is_ascii_alphabetic() || " :=".contains(c));
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn of_program(program: &str, line: &str) -> Option<&'static Sentence> {
-    SENTENCES.iter().find(|one| one.program == program && line.contains(one.has))
-}
-
-/// The syscall that the last words before an error name: `mbind`, `setns()`, `keyctl failed`, `ptrace(PTRACE_TRACEME, ...)`.
+/// The syscall that the last words before an error name: `mbind`, `setns()`, `keyctl failed`, `ptrace(PTRACE_TRACEME, ...)`, `Unable
+/// to unshare`.
 fn named(words: &str) -> Option<&'static str> {
-    const ENDS: [&str; 6] =
-        [" failed with", " failed", " error", " system call", " syscall", " returned"];
+    const ENDS: [&str; 7] =
+        [" failed with", " failed", " error", " system call", " syscall", " returned", " (1)"];
     const STARTS: [&str; 4] = ["calling ", "failed to call ", "cannot call ", "call to "];
+    const UNABLE: [&str; 9] = [
+        "Unable to ",
+        "unable to ",
+        "Failed to ",
+        "failed to ",
+        "Cannot ",
+        "cannot ",
+        "Could not ",
+        "could not ",
+        "Can't ",
+    ];
     let mut words = words.trim_matches(['"', '\'', '`', ' ', '.']);
     while let Some(rest) = ENDS.iter().find_map(|end| words.strip_suffix(end)) {
         words = rest.trim_end();
@@ -283,15 +194,20 @@ fn named(words: &str) -> Option<&'static str> {
     for start in STARTS {
         words = words.strip_prefix(start).unwrap_or(words);
     }
+    if let Some(verb) = UNABLE.iter().find_map(|start| words.strip_prefix(start)) {
+        return known_name(verb).filter(|verb| !VERBS.contains(verb));
+    }
     let name = match words.split_once('(') {
         // Pages of the manual about programs and libraries.
         Some((_, "1)" | "3)" | "8)")) => return None,
+        // Two calls.
+        Some((_, args)) if args.contains(") ") => return None,
         Some((name, args)) if args.ends_with(')') || !args.contains(' ') => name,
         Some((name, _)) if words.ends_with("...") => name,
         Some(_) => return None,
         None => words,
     };
-    // `Error during unshare(CLONE_NEWUSER)`, `Checking …...ptrace`.
+    // `Error during unshare(CLONE_NEWUSER)`, `Checking …...ptrace`, `critical: unshare`.
     let is_call = words.ends_with(')');
     let start = if is_call { name.rsplit(' ').next() } else { name.rsplit("...").next() };
     let name = start.unwrap_or(name);
@@ -308,14 +224,33 @@ fn named(words: &str) -> Option<&'static str> {
 /// The syscall in words that say that it failed: `perf_event_open for TID 7 failed`. Only names with `_` or a digit at the end
 /// count, because others are also words, and only if there is one.
 fn among(words: &str) -> Option<&'static str> {
-    if !words.contains("failed") && !words.contains("ailed to ") {
+    if !["failed", "ailed to ", "rror calling "].iter().any(|text| words.contains(text)) {
         return None;
     }
     let is_own = |name: &str| name.contains('_') || name.ends_with(|c: char| c.is_ascii_digit());
     let names = words.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-    let mut found = names.filter(|name| is_own(name)).filter_map(known_name);
-    let first = found.next()?;
-    found.all(|other| other == first).then_some(first)
+    only(names.filter(|name| is_own(name)).filter_map(known_name))
+}
+
+/// The only call in a text: `statx(STATX_MNT_ID_...)`, `mount('src:'…)`, `unshare(2)`. A function of an object, such as `file.read(3)`, is
+/// none, nor is a page of the manual about a program or a library.
+fn called(text: &str) -> Option<&'static str> {
+    let calls = text.match_indices('(').filter_map(|(at, _)| {
+        let (before, after) = (text.get(..at)?, text.get(at + 1..)?);
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let name = before.rsplit(|c: char| !is_part(c)).next()?;
+        let ahead = before.get(..before.len().checked_sub(name.len())?)?;
+        let is_method = ahead.ends_with(['.', '>', ':', '/', '-', '$']);
+        let is_page = ["1)", "3)", "8)"].iter().any(|page| after.starts_with(page));
+        (!is_method && !is_page).then(|| known_name(name))?
+    });
+    only(calls)
+}
+
+/// The name that all of them are.
+fn only(mut names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let first = names.next()?;
+    names.all(|other| other == first).then_some(first)
 }
 
 /// Whether a text can be the name of a program.
@@ -470,6 +405,90 @@ mod tests {
                 "mount",
                 Errno::Perm,
             ),
+            // What runtimes, monitors and builds add.
+            ("crun: clone: Operation not permitted: OCI permission denied", "clone", Errno::Perm),
+            (
+                "OCI runtime create failed: mounting \"proc\" to rootfs at \"/proc\" caused: mount through procfd: operation not permitted: \
+                 unknown",
+                "mount",
+                Errno::Perm,
+            ),
+            (
+                "Error: mode x was asked for; the runner failed: bwrap: Can't mount proc on /newroot/proc: Operation not permitted",
+                "mount",
+                Errno::Perm,
+            ),
+            ("#9 1.207 unshare: unshare failed: Operation not permitted", "unshare", Errno::Perm),
+            (
+                "run 2026-01-02 10:00:00 critical: unshare failed (1): Operation not permitted",
+                "unshare",
+                Errno::Perm,
+            ),
+            (
+                "<ERROR>Jan 02 10:00:00.1 prof[7]: Error calling perf_event_open on watcher 1.0 (Operation not permitted)",
+                "perf_event_open",
+                Errno::Perm,
+            ),
+            // The error by its name or number.
+            ("Unable to unshare: EPERM (for features \"ipc net\")", "unshare", Errno::Perm),
+            (
+                "x [Warning] db: io_uring_queue_init() failed with EPERM: sysctl kernel.io_uring_disabled has the value 2",
+                "io_uring_setup",
+                Errno::Perm,
+            ),
+            (
+                "x [Warning] db: io_uring_queue_init() failed with errno 1",
+                "io_uring_setup",
+                Errno::Perm,
+            ),
+            (
+                "runtime: failed to create new OS thread (have 2 already; errno=1)",
+                "clone",
+                Errno::Perm,
+            ),
+            ("Error: EPERM: operation not permitted, mkdir '/srv/a'", "mkdir", Errno::Perm),
+            // Calls and sentences.
+            (
+                "error closing fds: get root mount id: statx(STATX_MNT_ID_...) proc/: could not get mount id: operation not permitted",
+                "statx",
+                Errno::Perm,
+            ),
+            (
+                "[W][1] mountTo():207 mount('src:'x' dst:'/proc' flags:0 isDir:true') dst:'/tmp/r//proc' failed: Operation not permitted",
+                "mount",
+                Errno::Perm,
+            ),
+            (
+                "bwrap: Can't bind mount /oldroot/ on /newroot/: Operation not permitted",
+                "mount",
+                Errno::Perm,
+            ),
+            (
+                "Failed to mount proc (type proc) on /proc (MS_NOSUID \"\"): Operation not permitted",
+                "mount",
+                Errno::Perm,
+            ),
+            ("error: Failed to ptrace: Operation not permitted", "ptrace", Errno::Perm),
+            (
+                "libbpf: Error in bpf_object__probe_loading():Operation not permitted(1). Couldn't load a BPF program.",
+                "bpf",
+                Errno::Perm,
+            ),
+            (
+                "Failed to copy a to b: Error splicing file: Operation not permitted",
+                "splice",
+                Errno::Perm,
+            ),
+            ("dmesg: read kernel buffer failed: Operation not permitted", "syslog", Errno::Perm),
+            ("nice: cannot set niceness: Permission denied", "setpriority", Errno::Access),
+            (
+                "modprobe: ERROR: could not insert 'x': Operation not permitted",
+                "finit_module",
+                Errno::Perm,
+            ),
+            ("stat: cannot statx '/': Operation not permitted", "statx", Errno::Perm),
+            ("ping: socket: Operation not permitted", "socket", Errno::Perm),
+            ("unshare(2) failed: EPERM", "unshare", Errno::Perm),
             (
                 "RuntimeException: failed to create io_uring ring fd Operation not permitted",
                 "io_uring_setup",
@@ -514,6 +533,24 @@ mod tests {
             "git: cannot clone x: Permission denied",
             "gnome-keyring-daemon: failed to create keyring file: Permission denied",
             "user@host: Permission denied (publickey,password).",
+            // Names of programs and files.
+            "make: mkdir: Operation not permitted",
+            "make: /bin/sh: Operation not permitted",
+            "bash: mount: Permission denied",
+            "sh: 1: umount: Permission denied",
+            "/srv/run.sh: line 3: unshare: Operation not permitted",
+            "OCI runtime exec failed: exec: \"mount\": permission denied: unknown",
+            "cat: keyctl: Permission denied",
+            "find: 'mount': Permission denied",
+            // Verbs, methods, pages and prose.
+            "Failed to read: Permission denied",
+            "tar: ./a: Cannot utime: Operation not permitted",
+            "utime: Operation not permitted",
+            "file.read(3): Permission denied",
+            "I get operation not permitted when I mount it",
+            "does mount return EPERM or EACCES?",
+            "unshare failed with errno 11",
+            "clone3(88) and bpf(0) returned EPERM",
         ] {
             assert_eq!(message(line, true), None, "{line}");
         }
@@ -522,19 +559,5 @@ mod tests {
         assert_eq!(message(log, false), None);
         let request = "GET /failed/clone3 HTTP/1.1 Operation not permitted";
         assert_eq!(message(request, false), None);
-        assert!(unnamed("open: Operation not permitted").is_some_and(|why| why.contains("openat")));
-        assert!(unnamed("./run: Permission denied").is_some());
-        assert!(unnamed("x: No such file").is_none());
-        let mapping = unnamed("newuidmap: write to uid_map failed: Operation not permitted");
-        assert!(mapping.is_some_and(|why| why.starts_with("no filter denied this")));
-        let thread = unnamed("runtime/cgo: pthread_create failed: Operation not permitted");
-        assert!(thread.is_some_and(|why| why.contains("clone3")));
-        for line in [
-            "RuntimeError: can't start new thread",
-            "curl: (6) getaddrinfo() thread failed to start",
-        ] {
-            assert_eq!(message(line, true), None, "{line}");
-            assert!(unnamed(line).is_some_and(|why| why.contains("clone3")), "{line}");
-        }
     }
 }

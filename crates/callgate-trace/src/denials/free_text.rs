@@ -43,7 +43,7 @@ const DENIALS: [&str; 15] = [
 ];
 
 /// What is directly before a word for a syscall, or behind its value, in a line that does not say who denied it.
-const ADJACENT: [&str; 11] = [
+const ADJACENT: [&str; 12] = [
     "denied",
     "blocked",
     "disallowed",
@@ -52,6 +52,7 @@ const ADJACENT: [&str; 11] = [
     "illegal",
     "offending",
     "bad",
+    "banned",
     "unauthorized",
     "unauthorised",
     "rejected",
@@ -469,6 +470,7 @@ mod tests {
             ("comm=\"app\" arch=c00000b7 syscall=40 compat=0 ip=0x1", "aarch64 mount", false),
             ("arch=40000003 syscall=224 per=8", "x86 gettid", false),
             ("app: blocked by seccomp: **syscall=165**", "x86_64 mount", true),
+            ("Attempted banned syscall number [165], see the manual", "x86_64 mount", true),
             ("The clone3 syscall was blocked by seccomp", "x86_64 clone3", true),
             ("the \"clone3\" system call is not permitted (seccomp)", "x86_64 clone3", true),
             ("SIGSYS in system call number 0xa5", "x86_64 mount", true),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use callgate_core::{Arch, Verdict};
 
+use super::error_hints::Unnamed;
 use super::go_traceback::GoTraceback;
 use super::jvm::JvmLog;
 use super::model::LoggedCall;
@@ -24,7 +25,7 @@ pub(super) enum Parsed<'t> {
     /// A report whose syscall is not known, and why.
     Unread(String),
     /// An error that filters return, of a syscall that is not known, and why. It matters only if no other line tells.
-    Unnamed(&'static str),
+    Unnamed(Unnamed),
     /// A report of `SIGSYS` without the syscall, which another line may name; whose marker says why it is not read.
     Signal(Marker),
     /// Another line.

@@ -27,7 +27,10 @@
 //! text may contain any bytes.
 
 mod audit;
+mod error_hints;
 mod error_message;
+mod error_sentences;
+mod error_text;
 mod free_text;
 mod go_traceback;
 mod jvm;
@@ -45,6 +48,7 @@ mod tally;
 mod tombstone;
 mod translations;
 mod wrapped;
+mod wrappers;
 
 pub use model::{
     Denial, DenialLog, Evidence, LoggedCall, MAX_DENIALS, OtherDenials, SecurityModule, Unread,

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use callgate_core::Arch;
 use memchr::memmem::Finder;
 
-use super::error_message::NO_NAMESPACE;
+use super::error_hints::{Unnamed, may_be_hint};
+use super::error_sentences::NO_NAMESPACE;
 use super::go_traceback;
 use super::jvm;
 use super::line::{Dump, Found, Parsed};
@@ -30,13 +31,14 @@ use crate::logs::strace::{LogLine, LoggedSyscall, SyscallLog};
 use crate::recording::SyscallId;
 
 /// Every line that is read contains one of these or a marker, except those of strace.
-const MARKS: [&str; 11] = [
+const MARKS: [&str; 12] = [
     "SECCOMP",
     "1326",
     "_syscall",
     WITHOUT_TYPE,
     "\"syscall\"",
     " errno=",
+    " res=-",
     "SANDBOX VIOLATION",
     "ot permitted",
     "ermission denied",
@@ -44,7 +46,8 @@ const MARKS: [&str; 11] = [
     NO_NAMESPACE,
 ];
 
-/// In this many lines at the start of a text, messages in other languages than English are read, too.
+/// In this many lines at the start of a text, messages in other languages than English are read, too, and errors that name no syscall
+/// get a reason.
 const MAX_TRANSLATED: u64 = 1000;
 
 /// Which arguments of a call matter, a bit for each; `None` if the call is not a denial of the filter.
@@ -77,13 +80,15 @@ pub struct DenialReader<'a> {
     deaths: Deaths,
     signals: PendingSignals,
     dump: Option<Dump>,
+    /// The architecture of the register that the command in the line before prints.
+    asked: Option<Arch>,
     begins_report: Finder<'static>,
     begins_record: AnyOf,
     wrapped: Option<Wrapped>,
     tally: Tally,
     logged: BTreeMap<SyscallId, u64>,
-    /// The first error of a syscall that is not known.
-    unnamed: Option<(u64, &'static str, String)>,
+    /// The first error of a syscall that is not known, or the first about whose kind more is known.
+    unnamed: Option<(u64, Unnamed, String)>,
     other: OtherRecords,
     lost_records: LostRecords,
     /// What is known so far, without what the fields above count.
@@ -98,7 +103,12 @@ impl<'a> DenialReader<'a> {
         relevant: impl FnMut(&LoggedCall) -> Option<u8> + 'a,
     ) -> DenialReader<'a> {
         DenialReader {
-            settings: Settings { arch, is_given: false, is_arch_given: false },
+            settings: Settings {
+                arch,
+                is_given: false,
+                is_arch_given: false,
+                is_hint_wanted: true,
+            },
             selection: Selection::default(),
             is_line_selected: false,
             relevant: Box::new(relevant),
@@ -109,6 +119,7 @@ impl<'a> DenialReader<'a> {
             deaths: Deaths::default(),
             signals: PendingSignals::default(),
             dump: None,
+            asked: None,
             begins_report: Finder::new(Wrapped::START),
             begins_record: AnyOf::new(&["SECCOMP", "1326"]),
             wrapped: None,
@@ -161,9 +172,11 @@ impl<'a> DenialReader<'a> {
         let death = self.deaths.settled();
         self.settle_death(death);
         self.settle_signals(u64::MAX);
-        if let Some((number, why, text)) = self.unnamed.take() {
-            let is_known = self.log.is_recognized || self.log.unread.count > 0;
-            if !is_known {
+        if let Some((number, Unnamed { why, .. }, text)) = self.unnamed.take() {
+            let log = &self.log;
+            let is_of_others = log.is_of_kernel && !self.settings.is_given;
+            let is_known = log.is_recognized || log.unread.count > 0 || log.not_installed.is_some();
+            if !is_known && !is_of_others {
                 self.unread(number, why.to_owned(), &text);
             }
         }
@@ -299,10 +312,17 @@ impl<'a> DenialReader<'a> {
             if let Some(function) = stack::innermost(text) {
                 return self.signals.innermost(number, function);
             }
+            let asked = std::mem::replace(&mut self.asked, stack::asked(text));
+            let answer = || stack::answer(text, asked?);
+            if let Some(syscall) = stack::register(text).or_else(answer) {
+                return self.signals.register(number, syscall);
+            }
         }
         let may_be_lost = self.lost_records.may_be_in(bytes);
-        let may_be_denial =
-            self.settings.is_given || self.markers.is_in(bytes) || self.marks.is_in(bytes);
+        let may_be_denial = self.settings.is_given
+            || self.markers.is_in(bytes)
+            || self.marks.is_in(bytes)
+            || is_short && may_be_hint(text);
         if !(may_be_lost || may_be_denial) {
             return;
         }
@@ -342,7 +362,10 @@ impl<'a> DenialReader<'a> {
                     Some(traceback) => Parsed::Dump(Dump::Go(traceback)),
                     None => match jvm::header(text, number) {
                         Some(log) => Parsed::Dump(Dump::Jvm(log)),
-                        None => report::report(text, &self.settings),
+                        None => report::report(
+                            text,
+                            &Settings { is_hint_wanted: is_short, ..self.settings },
+                        ),
                     },
                 },
             },
@@ -374,8 +397,13 @@ impl<'a> DenialReader<'a> {
                 self.log.unselected += 1;
             }
             Parsed::Unread(why) => self.unread(number, why, text),
-            Parsed::Unnamed(why) => {
-                self.unnamed.get_or_insert_with(|| (number, why, kept(text)));
+            Parsed::Unnamed(found) => {
+                let is_better = |(_, known, _): &(u64, Unnamed, String)| {
+                    found.is_specific && !known.is_specific
+                };
+                if self.unnamed.as_ref().is_none_or(is_better) {
+                    self.unnamed = Some((number, found, kept(text)));
+                }
             }
             Parsed::Signal(found) => {
                 self.signals.add(number, found, text);
@@ -455,6 +483,11 @@ impl<'a> DenialReader<'a> {
     /// Counts the reports of signals that no line from this one on can explain.
     fn settle_signals(&mut self, line: u64) {
         for signal in self.signals.unexplained(line) {
+            if let Some(syscall) = signal.register {
+                let call = LoggedCall::denied(syscall);
+                self.denial(signal.line, Found { has_signal: true, ..Found::of(call) });
+                continue;
+            }
             let arch = self.settings.arch;
             let found = signal.function.as_deref().map(|name| stack::syscall(name, arch));
             match found {
@@ -499,7 +532,12 @@ fn record_of_snappy(text: &str) -> Option<String> {
 
 /// Whether a line says that runc or crun could not install a filter, as libseccomp did not take a rule of it.
 fn is_installation(text: &str) -> bool {
-    ["adding seccomp filter rule for", "add seccomp filter rule for", "seccomp_rule_add"]
-        .iter()
-        .any(|part| text.contains(part))
+    [
+        "adding seccomp filter rule for",
+        "add seccomp filter rule for",
+        "seccomp_rule_add",
+        "invalid seccomp syscall",
+    ]
+    .iter()
+    .any(|part| text.contains(part))
 }

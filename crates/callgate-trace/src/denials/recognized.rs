@@ -72,7 +72,9 @@ fn is_of_dmesg(line: &str) -> bool {
         .trim_start()
         .split_once('.')
         .is_some_and(|(seconds, rest)| [seconds, rest].iter().all(|part| is_number(part)));
-    let is_date = time.len() == 24 && time.bytes().filter(|byte| *byte == b':').count() == 2;
+    let is_date = time.len() == 24
+        && time.starts_with(|c: char| c.is_ascii_uppercase())
+        && time.bytes().filter(|byte| *byte == b':').count() == 2;
     is_seconds || is_date
 }
 
@@ -112,6 +114,8 @@ mod tests {
             "[error] 12: x",
             "[pid 12] x",
             "[12:30:45] x",
+            // Of nsjail and other programs.
+            "[2026-01-02T10:00:00+0000] [W][1] x",
             "Jan 02 10:00:00 host nginx[12]: x",
             "error loading seccomp filter into kernel: errno 524",
             "time=\"2026-01-02T10:00:00Z\" level=error msg=\"runc: error loading seccomp filter into kernel: errno 524\"",

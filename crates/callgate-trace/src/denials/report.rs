@@ -6,7 +6,9 @@ use callgate_bpf::SyscallTable;
 use callgate_core::Arch;
 use callgate_formats::diagnostics::quote::shorten;
 
-use super::error_message::{self, Errno, Message};
+use super::error_hints::unnamed;
+use super::error_message::{self, Message};
+use super::error_text::Errno;
 use super::free_text::{self, Trust};
 use super::line::{self, Parsed};
 use super::model::{Evidence, LoggedCall};
@@ -23,6 +25,8 @@ pub(super) struct Settings {
     pub(super) is_given: bool,
     /// Whether the architecture is one that somebody gave, and not that of this machine.
     pub(super) is_arch_given: bool,
+    /// Whether to say why an error names no syscall, which takes longer than to read it.
+    pub(super) is_hint_wanted: bool,
 }
 
 /// A line as a report.
@@ -57,9 +61,10 @@ pub(super) fn report<'l>(line: &'l str, settings: &Settings) -> Parsed<'l> {
 
 /// An error message of a program.
 fn failed<'l>(line: &'l str, settings: &Settings) -> Parsed<'l> {
-    let Settings { arch, is_given, .. } = *settings;
-    let Some(Message { syscall, errno, program }) = error_message::message(line, is_given) else {
-        let why = error_message::unnamed(line).filter(|_| is_given);
+    let Settings { arch, is_given, is_hint_wanted, .. } = *settings;
+    let Some(Message { syscall, errno, program, flags }) = error_message::message(line, is_given)
+    else {
+        let why = is_hint_wanted.then(|| unnamed(line, is_given)).flatten();
         return why.map_or(Parsed::Nothing, Parsed::Unnamed);
     };
     let Some(nr) = arch.number(syscall) else {
@@ -71,10 +76,14 @@ fn failed<'l>(line: &'l str, settings: &Settings) -> Parsed<'l> {
         Errno::Access => 13,
         Errno::NoSys => arch.enosys(),
     };
-    let call = LoggedCall {
-        evidence: Evidence::Failed(errno),
-        ..LoggedCall::denied(SyscallId::new(arch, nr))
-    };
+    let mut args = [None; 6];
+    // Of `clone`, s390 has the stack first.
+    let at = usize::from(matches!(arch, Arch::S390 | Arch::S390x));
+    if let Some(slot) = args.get_mut(at) {
+        *slot = flags;
+    }
+    let evidence = Evidence::Failed(errno);
+    let call = LoggedCall { args, evidence, ..LoggedCall::denied(SyscallId::new(arch, nr)) };
     let program = program.map(Cow::Borrowed);
     Parsed::Denial(line::Found { program, ..line::Found::of(call) })
 }
@@ -100,7 +109,7 @@ fn parsed(found: Found, facts: Facts) -> Parsed<'static> {
 
 /// A line without a known form.
 fn marked<'l>(line: &'l str, settings: &Settings) -> Parsed<'l> {
-    let Settings { arch, is_given, is_arch_given } = *settings;
+    let Settings { arch, is_given, is_arch_given, .. } = *settings;
     let marker = reported(line);
     let trust = match marker {
         _ if is_given => Some(Trust::Given),

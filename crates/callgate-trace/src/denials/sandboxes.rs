@@ -1,12 +1,12 @@
-//! Reports of Sandbox2, Inspektor Gadget and gVisor, which name the syscall in forms of their own.
+//! Reports of Sandbox2, Inspektor Gadget, gVisor, perf trace and sysdig, which name the syscall in forms of their own.
 //!
 //! Sources: `monitor_ptrace.cc` and `syscall.cc` of Sandboxed API, the gadgets `audit seccomp` and `audit_seccomp`, `pkg/sentry/strace`
-//! of gVisor.
+//! of gVisor, `builtin-trace.c` of perf, the default output of sysdig.
 
 use std::borrow::Cow;
 
 use callgate_bpf::SyscallTable;
-use callgate_core::{Arch, Verdict};
+use callgate_core::{Arch, Verdict, errno_number};
 use callgate_formats::diagnostics::quote::shorten;
 use callgate_formats::syntax::json;
 use callgate_formats::syntax::tree::{Node, NodeKind, integer};
@@ -17,7 +17,11 @@ use crate::recording::SyscallId;
 
 /// A line as one of these reports; `arch` is the architecture of those that do not name it.
 pub(super) fn report(line: &str, arch: Arch) -> Option<Parsed<'_>> {
-    sandbox2(line).or_else(|| gadget(line, arch)).or_else(|| gvisor(line, arch))
+    sandbox2(line)
+        .or_else(|| gadget(line, arch))
+        .or_else(|| gvisor(line, arch))
+        .or_else(|| perf_trace(line, arch))
+        .or_else(|| sysdig(line, arch))
 }
 
 /// `SANDBOX VIOLATION : PID: 7, PROG: 'app' : [X86-64] mount [165](…) IP: 0x…, STACK: 0x…`.
@@ -114,6 +118,44 @@ fn gvisor(line: &str, arch: Arch) -> Option<Parsed<'_>> {
     Some(Parsed::Denial(Found { program: Some(Cow::Borrowed(program)), ..Found::of(call) }))
 }
 
+/// A syscall that failed in the output of perf trace: `  0.12 ( 0.004 ms): app/7 unshare(unshare_flags: NEWUSER) = -1 EPERM (Operation
+/// not permitted)`.
+fn perf_trace(line: &str, arch: Arch) -> Option<Parsed<'_>> {
+    let (time, rest) = line.split_once(" ms): ")?;
+    let (call, error) = rest.rsplit_once(") = -1 ")?;
+    let (call, _) = call.split_once('(')?;
+    let (process, name) = call.trim().rsplit_once(' ')?;
+    let (program, thread) = process.trim().rsplit_once('/')?;
+    let is_time = |c: char| c.is_ascii_digit() || " .(".contains(c);
+    let is_of_perf = time.chars().all(is_time) && thread.bytes().all(|byte| byte.is_ascii_digit());
+    failed(program, name, error, arch).filter(|_| is_of_perf)
+}
+
+/// A syscall that failed in the output of sysdig: `7 10:00:00.123456789 0 app (8) < unshare res=-1(EPERM)`.
+fn sysdig(line: &str, arch: Arch) -> Option<Parsed<'_>> {
+    let (before, call) = line.split_once(") < ")?;
+    let (before, thread) = before.rsplit_once(" (")?;
+    let mut words = before.trim().splitn(4, ' ');
+    let (number, time, processor) = (words.next()?, words.next()?, words.next()?);
+    let program = words.next()?;
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_of_sysdig = [number, processor, thread.split(':').next()?].into_iter().all(is_number)
+        && time.contains([':', '.']);
+    let (name, rest) = call.split_once(' ')?;
+    let (_, result) = rest.split_once("res=-")?;
+    let (_, error) = result.split_once('(')?;
+    failed(program, name, error, arch).filter(|_| is_of_sysdig)
+}
+
+/// A syscall that failed with an error that is given by its name, which another character ends.
+fn failed<'l>(program: &'l str, name: &str, error: &str, arch: Arch) -> Option<Parsed<'l>> {
+    let end = error.find(|c: char| !c.is_ascii_uppercase() && !c.is_ascii_digit());
+    let evidence = Evidence::Failed(errno_number(error.get(..end?)?)?);
+    let call =
+        LoggedCall { evidence, ..LoggedCall::denied(SyscallId::new(arch, arch.number(name)?)) };
+    Some(Parsed::Denial(Found { program: Some(Cow::Borrowed(program)), ..Found::of(call) }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +200,22 @@ mod tests {
                  (operation not permitted) (1.2µs)",
                 "x86_64 mount app Failed(1) false",
             ),
+            (
+                "     4.207 ( 0.009 ms): my app/311 unshare(unshare_flags: NEWUSER) = -1 EPERM (Operation not permitted)",
+                "x86_64 unshare my app Failed(1) false",
+            ),
+            (
+                "     0.1 ( 0.1 ms): a/1 openat(dfd: CWD, filename: \"x) = -1 EPERM (y\") = -1 ENOENT (No such file or directory)",
+                "x86_64 openat a Failed(2) false",
+            ),
+            (
+                "88 10:00:00.000000001 1 my app (311) < unshare res=-1(EPERM) flags=x",
+                "x86_64 unshare my app Failed(1) false",
+            ),
+            (
+                "88 10:00:00.1 1 a (311:312) < mount res=-13(EACCES)",
+                "x86_64 mount a Failed(13) false",
+            ),
         ] {
             assert_eq!(read(line), expected, "{line}");
         }
@@ -168,6 +226,12 @@ mod tests {
             "{\"msg\":\"stat\",\"code\":\"log\",\"syscall\":\"open\"}",
             "[   1:   1] app X hello(0x7f) = 0 errno=1 (operation not permitted)",
             "SANDBOX VIOLATION : PID: 7, PROG: 'app' : something else",
+            // Syscalls that succeeded or began, and texts of programs.
+            "     0.1 ( 0.1 ms): a/1 unshare(unshare_flags: NEWUSER) = 0",
+            "took ( 3 ms): a/1 unshare(x) = -1 EPERM (x)",
+            "88 10:00:00.1 1 a (311) < unshare res=0",
+            "88 10:00:00.1 1 a (311) > unshare flags=x",
+            "user wrote (311) < unshare res=-1(EPERM)",
         ] {
             assert_eq!(read(line), "None", "{line}");
         }

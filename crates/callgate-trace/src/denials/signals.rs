@@ -19,6 +19,8 @@ pub(super) struct PendingSignal {
     pub(super) text: String,
     /// The function of the innermost frame of the stack below it.
     pub(super) function: Option<String>,
+    /// The syscall in the register of the number.
+    pub(super) register: Option<SyscallId>,
 }
 
 /// A report with the syscall.
@@ -88,7 +90,7 @@ impl PendingSignals {
     pub(super) fn add(&mut self, line: u64, found: Marker, text: &str) {
         let text = kept(text);
         if !self.is_explained(line, kind(found), &text) {
-            self.pending.push(PendingSignal { line, found, text, function: None });
+            self.pending.push(PendingSignal { line, found, text, function: None, register: None });
         }
     }
 
@@ -100,11 +102,28 @@ impl PendingSignals {
     /// The innermost frame of a stack: that of the first report near it without one. Reports of other kinds behind that one are about
     /// the same end.
     pub(super) fn innermost(&mut self, line: u64, function: &str) {
+        let is_open = |signal: &PendingSignal| signal.function.is_none();
+        self.tell(line, is_open, |signal| signal.function = Some(function.to_owned()));
+    }
+
+    /// The register of the number: that of the first report near it without one.
+    pub(super) fn register(&mut self, line: u64, syscall: SyscallId) {
+        let is_open = |signal: &PendingSignal| signal.register.is_none();
+        self.tell(line, is_open, |signal| signal.register = Some(syscall));
+    }
+
+    /// Tells the first report near a line for which this is open more about it.
+    fn tell(
+        &mut self,
+        line: u64,
+        is_open: impl Fn(&PendingSignal) -> bool,
+        tell: impl FnOnce(&mut PendingSignal),
+    ) {
         let is_near = |signal: &PendingSignal| signal.line + WINDOW >= line;
-        let first = self.pending.iter().position(|one| is_near(one) && one.function.is_none());
+        let first = self.pending.iter().position(|one| is_near(one) && is_open(one));
         let Some(first) = first else { return };
         let Some(signal) = self.pending.get_mut(first) else { return };
-        signal.function = Some(function.to_owned());
+        tell(signal);
         let own = kind(signal.found);
         let mut at = 0;
         self.pending.retain(|other| {

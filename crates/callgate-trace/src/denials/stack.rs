@@ -8,41 +8,15 @@
 //! | abrt | `#0 iopl at ../sysdeps/unix/syscall-template.S:78`, `[abrt] x: iopl(): x killed by SIGSYS` |
 //!
 //! A function counts if C libraries make the syscall of its name, and no other one, on the architecture.
+//!
+//! gdb also prints the register of the number, which the kernel restores before it sends the signal (`syscall_rollback` in
+//! `__seccomp_filter`, `kernel/seccomp.c`): `rax            0x13b               315`, or `$1 = 315` below `p $rax`.
 
 use callgate_bpf::syscalls::{SyscallTable, known_name};
 use callgate_core::Arch;
 
-use super::error_message::wrapped;
-
-/// Functions that make another syscall than that of their name, besides those of [`wrapped`], or none at all.
-const OTHERS: [&str; 26] = [
-    "alarm",
-    "access",
-    "epoll_create",
-    "epoll_wait",
-    "futimesat",
-    "getdents",
-    "inotify_init",
-    "mq_open",
-    "msgctl",
-    "nanosleep",
-    "pause",
-    "poll",
-    "readdir",
-    "select",
-    "semctl",
-    "semop",
-    "shmctl",
-    "sigaction",
-    "signal",
-    "sigpending",
-    "sigprocmask",
-    "sigsuspend",
-    "syscall",
-    "time",
-    "utime",
-    "utimes",
-];
+use super::wrappers::{makes_another, wrapped};
+use crate::recording::SyscallId;
 
 /// The function of the innermost frame, if a line is that.
 pub(super) fn innermost(line: &str) -> Option<&str> {
@@ -68,6 +42,54 @@ pub(super) fn in_title(line: &str) -> Option<&str> {
     (line.contains(" killed by SIGSYS") && is_name && !name.is_empty()).then_some(name)
 }
 
+/// The registers of the number that only one architecture has.
+const REGISTERS: [(&str, Arch); 6] = [
+    ("rax", Arch::X86_64),
+    ("orig_rax", Arch::X86_64),
+    ("eax", Arch::X86),
+    ("orig_eax", Arch::X86),
+    ("x8", Arch::Aarch64),
+    ("r7", Arch::Arm),
+];
+
+fn of_register(name: &str) -> Option<Arch> {
+    REGISTERS.iter().find(|(register, _)| *register == name).map(|(_, arch)| *arch)
+}
+
+/// The syscall in a line of `info registers`.
+pub(super) fn register(line: &str) -> Option<SyscallId> {
+    let mut words = line.split_ascii_whitespace();
+    let arch = of_register(words.next()?)?;
+    let value = words.next()?.strip_prefix("0x")?;
+    let nr = u32::from_str_radix(value, 16).ok()?;
+    let is_equal = words.next()?.parse() == Ok(nr) && words.next().is_none();
+    in_register(arch, nr).filter(|_| is_equal)
+}
+
+/// The architecture of the register that a command of gdb prints: `(gdb) p $rax`, `print/x $orig_rax`.
+pub(super) fn asked(line: &str) -> Option<Arch> {
+    let command = line.trim();
+    let command = command.strip_prefix("(gdb)").map_or(command, str::trim_start);
+    let (verb, register) = command.split_once(' ')?;
+    let is_print = ["p", "print", "output"].contains(&verb.split('/').next()?);
+    of_register(register.trim().strip_prefix('$')?).filter(|_| is_print)
+}
+
+/// What gdb answers: `$1 = 315`, `$1 = 0x13b`.
+pub(super) fn answer(line: &str, arch: Arch) -> Option<SyscallId> {
+    let (_, value) = line.trim().strip_prefix('$')?.split_once(" = ")?;
+    let nr = match value.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+        None => value.parse().ok()?,
+    };
+    in_register(arch, nr)
+}
+
+/// A syscall, if the value of the register can be its number. A newer kernel may have it.
+fn in_register(arch: Arch, nr: u32) -> Option<SyscallId> {
+    (nr < 4096 || arch.syscall_name(nr).is_some()).then(|| SyscallId::new(arch, nr))
+}
+
 /// The number of the syscall that a function makes, or why that is not known.
 pub(super) fn syscall(function: &str, arch: Arch) -> Result<u32, String> {
     let name = function.trim_start_matches('_');
@@ -81,7 +103,7 @@ pub(super) fn syscall(function: &str, arch: Arch) -> Result<u32, String> {
     if let Some(why) = wrapped(own) {
         return Err(format!("SIGSYS in the function {function}: {why}"));
     }
-    if OTHERS.contains(&own) {
+    if makes_another(own) {
         return unknown();
     }
     arch.number(own).map_or_else(unknown, Ok)
@@ -130,5 +152,40 @@ mod tests {
         let open = syscall("__open64", Arch::X86_64).unwrap_err();
         assert!(open.contains("__open64: open in the C library makes openat"), "{open}");
         assert!(syscall("iopl", Arch::Aarch64).is_err(), "not on this architecture");
+    }
+
+    #[test]
+    fn the_register_of_the_number_tells_the_syscall() {
+        let x86_64 = |nr| Some(SyscallId::new(Arch::X86_64, nr));
+        assert_eq!(register("rax            0x13b               315"), x86_64(315));
+        assert_eq!(
+            register("x8             0x1b2               434"),
+            Some(SyscallId::new(Arch::Aarch64, 434))
+        );
+        for (line, arch) in [
+            ("(gdb) p $rax", Some(Arch::X86_64)),
+            ("print/x $orig_rax", Some(Arch::X86_64)),
+            ("(gdb) p $x8", Some(Arch::Aarch64)),
+            ("(gdb) p $rbx", None),
+            ("(gdb) x $rax", None),
+            ("rax", None),
+        ] {
+            assert_eq!(asked(line), arch, "{line}");
+        }
+        for text in ["$1 = 315", "$7 = 0x13b"] {
+            assert_eq!(answer(text, Arch::X86_64), x86_64(315), "{text}");
+        }
+        for line in [
+            "rax            0x7fffff001000      140737471582208",
+            "rax            0x13b               316",
+            "rbx            0x13b               315",
+            "rax 315",
+            "rax            0x13b               315 (a)",
+        ] {
+            assert_eq!(register(line), None, "{line}");
+        }
+        for line in ["$1 = -38", "$1 = 140737471582208", "$1 = (void *) 0x13b", "1 = 315"] {
+            assert_eq!(answer(line, Arch::X86_64), None, "{line}");
+        }
     }
 }

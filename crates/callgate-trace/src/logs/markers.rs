@@ -91,6 +91,7 @@ static MARKERS: &[Marker] = &[
     denial("\"type\"=\"seccomp\"", OPERATOR),
     denial("\"type\":\"seccomp\"", OPERATOR),
     denial(" type=\"seccomp\"", OPERATOR),
+    denial(" type=seccomp ", OPERATOR),
     denial("SiSyscall: ", NSJAIL),
     Marker { then: "safely ignore", ..denial("nsupported syscall ", GVISOR) },
     denial("Container Sandbox: Unsupported syscall", GVISOR),
@@ -157,8 +158,8 @@ static MARKERS: &[Marker] = &[
     signal("fatal signal 31"),
 ];
 
-const OPERATOR: &str =
-    "a line of the Security Profiles Operator, which does not say whether the syscall was denied";
+const OPERATOR: &str = "a line of the Security Profiles Operator, which does not say whether the syscall was denied or only logged: callgate why SOURCE SYSCALL \
+     tells";
 
 const SNAPPY: &str = "a report of snappy-debug without its line \"Log:\"";
 

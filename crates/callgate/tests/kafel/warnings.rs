@@ -45,7 +45,7 @@ fn deny_lists_without_x32_are_reported() {
     assert_eq!(
         warnings(text),
         "1:17: programs can evade these rules with syscalls of x32 (numbers from 0x40000000), which get DEFAULT ALLOW \
-         (read the policy for x86_64 and x32, or list what is allowed)"
+         (read the policy for both (--arch x86_64 --arch x32; arches in the libraries), or list what is allowed)"
     );
     for arches in [&[Arch::X86_64, Arch::X32][..], &[Arch::Aarch64]] {
         assert_eq!(lines(&read_for(text, arches).warnings), "");

@@ -42,7 +42,7 @@ pub(super) fn log(
         text.push('\n');
         wrap(&mut text, &format!("{}:", occurrence(one)), 0, 2);
         let usual = usual.get(index).filter(|_| !log.is_of_android);
-        denial(&mut text, one, usual, log.is_of_android);
+        denial(&mut text, one, usual, log.is_of_android, log.assumed_arch > 0);
         if log.is_of_android {
             text.push_str("  ");
             wrap(&mut text, ANDROID, 2, 4);
@@ -178,7 +178,37 @@ impl Failures {
     }
 }
 
-fn denial(text: &mut String, denial: &Denial, usual: Option<&Usual>, is_of_android: bool) {
+/// What to say about a number that no known syscall has. Where its architecture is assumed, another one may have it.
+fn unknown(id: SyscallId, is_assumed: bool) -> String {
+    let abis = callgate_formats::abis(id.arch);
+    let candidates: &[Arch] = if is_assumed { Arch::ALL } else { &abis };
+    let others = candidates.iter().filter(|other| **other != id.arch);
+    let mut names: Vec<(&str, Vec<Arch>)> = Vec::new();
+    for (other, name) in others.filter_map(|other| Some((other, other.syscall_name(id.nr)?))) {
+        match names.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, arches)) => arches.push(*other),
+            None => names.push((name, vec![*other])),
+        }
+    }
+    let of = |(name, arches): &(&str, Vec<Arch>)| {
+        let arches: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
+        format!("; on {}, it is {name}", arches.join(", "))
+    };
+    let give = if is_assumed && !names.is_empty() { " (give --arch)" } else { "" };
+    format!(
+        "no syscall of {} with this number is known: a newer kernel may have one, or the line is about another architecture{give}{}",
+        id.arch,
+        names.iter().map(of).collect::<String>()
+    )
+}
+
+fn denial(
+    text: &mut String,
+    denial: &Denial,
+    usual: Option<&Usual>,
+    is_of_android: bool,
+    is_assumed: bool,
+) {
     let id = denial.call.syscall;
     let call = syscall::show(Some(id.arch), &data(&denial.call));
     let returned: Vec<&str> = denial.verdicts.iter().map(|(verdict, _)| action(*verdict)).collect();
@@ -192,16 +222,7 @@ fn denial(text: &mut String, denial: &Denial, usual: Option<&Usual>, is_of_andro
         wrap(text, line, 2, 4);
     };
     if id.name().is_none() {
-        let abis = callgate_formats::abis(id.arch);
-        let others = abis.iter().filter(|other| **other != id.arch);
-        let others = others.filter_map(|other| Some((other, other.syscall_name(id.nr)?)));
-        let others: Vec<String> =
-            others.map(|(other, name)| format!("; on {other}, it is {name}")).collect();
-        say(&format!(
-            "no syscall of {} with this number is known: a newer kernel may have one, or the line is about another architecture{}",
-            id.arch,
-            others.concat()
-        ));
+        say(&unknown(id, is_assumed));
     }
     let usual = usual.filter(|_| id.name().is_some());
     if let Some(purpose) = id.name().and_then(Purpose::of) {

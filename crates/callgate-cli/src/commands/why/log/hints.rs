@@ -1,5 +1,6 @@
 //! Hints for a log that lacks the wanted denial.
 
+use callgate_bpf::syscalls::is_known_name;
 use callgate_trace::denials::{DenialLog, SecurityModule, UnreadLine};
 
 /// Where the record of a denial is. Records that auditd receives are not in the kernel's ring buffer.
@@ -15,15 +16,25 @@ pub(super) fn next() -> String {
     format!("{RECORDS}; {WITHOUT_RECORD}")
 }
 
+/// What shows the syscall of an app that Android ended.
+const ANDROID: &str = "the crash dump names the syscall, in the line \"Cause:\" and in the registers below it: `adb logcat -b crash -d`, or \
+                       /data/tombstones; give it to callgate why";
+
 /// What to do next about the lines that were not read.
 pub(super) fn next_of(log: &DenialLog) -> String {
-    let is_gvisor = |line: &UnreadLine| line.why.starts_with("gVisor");
-    if log.unread.lines.first().is_some_and(is_gvisor) {
+    let Some(first) = log.unread.lines.first() else { return next() };
+    if first.why.starts_with("gVisor") {
         return "see https://gvisor.dev/docs/user_guide/compatibility/ for the syscalls that gVisor has".to_owned();
     }
-    if log.unread.lines.first().is_some_and(|line| line.why.starts_with("no filter denied this")) {
-        return "see the sections about mappings in user_namespaces(7), and newuidmap(1)"
-            .to_owned();
+    if first.why.starts_with("no filter denied this") {
+        return match first.why.contains("uid_map") {
+            true => "see the sections about mappings in user_namespaces(7), and newuidmap(1)",
+            false => "no change to a seccomp profile helps",
+        }
+        .to_owned();
+    }
+    if first.text.contains("Fatal signal 31 (SIGSYS)") {
+        return ANDROID.to_owned();
     }
     let has_error = |line: &UnreadLine| {
         let text = line.text.to_ascii_lowercase();
@@ -31,7 +42,16 @@ pub(super) fn next_of(log: &DenialLog) -> String {
             .iter()
             .any(|error| text.contains(error))
     };
-    if log.unread.lines.first().is_some_and(has_error) {
+    // Which syscall to ask about, if the reason names one.
+    let asked = first.why.split_once("callgate why SOURCE ").map(|(_, rest)| rest);
+    let asked = asked.and_then(|rest| rest.split([' ', ';']).next());
+    if let Some(name) = asked.filter(|name| *name != "SYSCALL" && is_known_name(name)) {
+        return format!(
+            "`callgate why {name}` says what the usual profiles do with it; or strace names the syscall: `strace -f -o LOG CMD`, and then \
+             `callgate why SOURCE --from LOG`"
+        );
+    }
+    if has_error(first) || first.why.contains("strace -f") {
         return "strace names the syscall: `strace -f -o LOG CMD`, and then `callgate why SOURCE --from LOG`".to_owned();
     }
     let mut deaths = log.unread.lines.iter().filter_map(|line| Death::of(&line.text));
@@ -53,7 +73,12 @@ impl<'t> Death<'t> {
         let number = |at: usize| words.get(at).and_then(|word| word.parse::<u32>().ok());
         // `TIME PID UID GID SIGSYS present EXE` of coredumpctl.
         let row = at("SIGSYS").and_then(|at| at.checked_sub(3)).and_then(number);
+        // Of the end of a process as an audit record, and of nsjail.
+        let of_field = words
+            .iter()
+            .find_map(|word| word.strip_prefix("pid=")?.trim_end_matches(',').parse::<u32>().ok());
         let is_death = row.is_some()
+            || of_field.is_some()
             || ["31/SYS", "signal=SYS", "31 (SYS)"].iter().any(|part| text.contains(part));
         if !is_death {
             return None;
@@ -66,7 +91,7 @@ impl<'t> Death<'t> {
         let has_dump = row.is_some() && text.contains("present")
             || text.contains("dumped")
             || text.contains("31 (SYS)");
-        Some(Death { unit, process: row.or(named), has_dump })
+        Some(Death { unit, process: row.or(named).or(of_field), has_dump })
     }
 
     fn next(&self) -> String {
@@ -157,6 +182,18 @@ mod tests {
             ),
             (
                 "systemd-coredump[9]: Process 12 (app) of user 1000 terminated abnormally with signal 31/SYS, processing...",
+                None,
+                Some(12),
+                false,
+            ),
+            (
+                "type=ANOM_ABEND msg=audit(1.2:3): auid=1 ses=1 subj=docker-default pid=12 comm=\"a\" exe=\"/a\" sig=31 res=1",
+                None,
+                Some(12),
+                false,
+            ),
+            (
+                "[W][7] void seccompViolation():288 pid=12, SiSyscall: 31, SiCode: 2, SP: 0, PC: 0",
                 None,
                 Some(12),
                 false,
