@@ -562,6 +562,8 @@ impl<'p> Run<'p> {
     /// Leaves out lines whose effect is not known: what they assign is not known afterwards, and they may not be about filters.
     fn skip(&mut self, (start, end): (usize, usize), what: &str) -> Result<()> {
         let lines = self.lines.get(start..end).unwrap_or_default();
+        let size = lines.iter().map(|line| line.tokens.len()).sum();
+        self.spend(size, lines.first().map_or(Position { line: 1, column: 1 }, Line::position))?;
         let is_about = |name: &str| {
             matches!(name, "SyscallFilter" | "add_rule" | "add_rule_exactly")
                 || self.functions.contains_key(name)

@@ -222,7 +222,8 @@ fn commands_and_other_descriptions_name_profiles() {
             "read bpf",
         ),
         ("[Container]\nPodmanArgs=--security-opt seccomp=dir/b.json\n", "write"),
-        ("[Container]\nImage=y\n", "read write close"),
+        // Podman's default profile permits mount.
+        ("[Container]\nImage=y\n", "read write close mount"),
         ("{\"seccomp-profile\": \"a.json\", \"log-driver\": \"x\"}", "read"),
         (
             "// x\n{\n\t\"runArgs\": [\"--cap-add=BPF\", /* y */ \"--security-opt\", \"seccomp=a.json\",],\n}\n",
