@@ -2,7 +2,8 @@
 
 use super::binding::{arch, attribute, constant, descriptor, method, of_module};
 use super::lines::{Kind, Token};
-use super::run::{Flow, Result, Run, Stop, Value, arguments, outside};
+use super::run::{Flow, Result, Run, Stop, Value};
+use super::tokens::{arguments, end_of_brackets, outside};
 use crate::diagnostics::quote::shorten;
 use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Diagnostic, Position};
@@ -619,20 +620,4 @@ fn combine(sign: Option<Kind>, left: Value, right: Value) -> Value {
         (_, Value::Unknown(why), _) | (_, _, Value::Unknown(why)) => Value::Unknown(why),
         _ => Value::Unknown("it is of another type than expected".to_owned()),
     }
-}
-
-/// The place of the bracket that closes the one at a place, or the end.
-fn end_of_brackets(tokens: &[Token], open: usize) -> usize {
-    let mut depth = 0usize;
-    for (at, token) in tokens.iter().enumerate().skip(open) {
-        if ['(', '[', '{'].iter().any(|sign| token.is(*sign)) {
-            depth += 1;
-        } else if [')', ']', '}'].iter().any(|sign| token.is(*sign)) {
-            depth = depth.saturating_sub(1);
-            if depth == 0 {
-                return at;
-            }
-        }
-    }
-    tokens.len()
 }

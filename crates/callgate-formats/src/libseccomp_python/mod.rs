@@ -19,5 +19,6 @@ mod lines;
 mod run;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 pub use language::LANGUAGE;

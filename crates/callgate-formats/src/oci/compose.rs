@@ -25,7 +25,7 @@ pub(super) fn containers(document: &Node<'_>) -> Vec<Named> {
     if document.get("kind").is_some() {
         return Vec::new();
     }
-    if let Some(services) = document.get("services").filter(|node| !node.members().is_empty()) {
+    if let Some(services) = document.get("services").filter(|node| are_containers(node)) {
         let members = services.members().iter();
         return members.map(|member| service(&member.key, member.key_at, &member.value)).collect();
     }
@@ -35,6 +35,13 @@ pub(super) fn containers(document: &Node<'_>) -> Vec<Named> {
     }
     let of_daemon = document.get("seccomp-profile").and_then(|node| Some((node.at, node.text()?)));
     of_daemon.map(|(at, value)| daemon(at, value)).into_iter().collect()
+}
+
+/// Whether services are those of Compose: other programs have maps with this name, too.
+fn are_containers(services: &Node<'_>) -> bool {
+    const KEYS: [&str; 5] = ["build", "cap_add", "extends", "image", "security_opt"];
+    let mut members = services.members().iter();
+    members.any(|member| KEYS.iter().any(|key| member.value.get(key).is_some()))
 }
 
 fn service(name: &str, at: usize, service: &Node<'_>) -> Named {
