@@ -12,7 +12,6 @@
 //! Sources: `daemon/seccomp_linux.go`, `daemon/daemon_unix.go` and `oci/caps/utils.go` of moby; `cli/command/container/opts.go` of
 //! Docker's command; `libpod/container_inspect_linux.go` and `pkg/specgen/generate/security_linux.go` of Podman.
 
-use super::named::{Named, Which};
 use super::options::Dialect;
 use crate::built_in::defaults::Engine;
 use crate::capabilities::CapSet;
@@ -113,20 +112,6 @@ impl<'n> Container<'n> {
         match self.name() {
             Some(name) => format!("the container {}", shorten(name)),
             None => "the container".to_owned(),
-        }
-    }
-
-    /// It with the default profile.
-    pub(super) fn with_default(&self) -> Named {
-        Named {
-            whose: self.called(),
-            names: Vec::new(),
-            at: self.node.at,
-            which: Which::Default,
-            is_said: true,
-            caps: self.caps(),
-            engine: self.engine(),
-            warning: None,
         }
     }
 

@@ -146,7 +146,12 @@ fn read(input: &Input<'_>, reading: &Reading, files: &mut dyn Files) -> ReadResu
     let files = RefCell::new(files);
     let mut bases = |name: &str, from: Option<&str>| files.borrow_mut().base(name, from);
     let mut find = |name: &str| files.borrow_mut().include_if_present(name, None);
-    let profile = read_with_files(input.text(), &options, (&mut bases, &mut find))?;
+    let text = input.text();
+    let named = match options.dialect {
+        None if command::is_quadlet(text) || !is_document(text) => command::containers(text),
+        _ => Vec::new(),
+    };
+    let profile = read_with_files(text, &options, &named, (&mut bases, &mut find))?;
     let priorities = profile.priorities.iter();
     let counts = priorities.map(|(name, priority)| Count::of_priority(None, name, *priority));
     let weights = weights_of(counts).map_err(|error| FileErrors::from(of_first([error])))?;
@@ -171,7 +176,7 @@ fn is_string(text: &[u8]) -> bool {
 }
 
 /// Whether a text is in JSON, or YAML with a known key.
-pub(super) fn is_document(text: &str) -> bool {
+fn is_document(text: &str) -> bool {
     is_json(text.as_bytes()) || is_yaml(text.as_bytes())
 }
 

@@ -8,7 +8,7 @@
 //! Docker and Podman read the file of a profile with their own keys, and containerd as the type of the OCI specification, without
 //! those (`WithProfile` in `contrib/seccomp/seccomp.go` of containerd).
 
-use super::container::{dialect, other_default};
+use super::container::{Container, dialect, other_default};
 use super::options::Dialect;
 use crate::built_in::defaults::Engine;
 use crate::capabilities::CapSet;
@@ -63,6 +63,20 @@ pub(super) enum Resolved {
 }
 
 impl Named {
+    /// A container with the default profile of its engine.
+    pub(super) fn with_default(container: &Container<'_>) -> Named {
+        Named {
+            whose: container.called(),
+            names: Vec::new(),
+            at: container.node.at,
+            which: Which::Default,
+            is_said: true,
+            caps: container.caps(),
+            engine: container.engine(),
+            warning: None,
+        }
+    }
+
     /// How the file of the profile is read.
     pub(super) fn file_dialect(&self) -> Dialect {
         match self.engine {

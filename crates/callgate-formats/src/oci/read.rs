@@ -3,11 +3,9 @@
 use std::borrow::Cow;
 
 use super::bases::read_bases;
-use super::command;
 use super::compose::without_comments;
 use super::container::dialect as dialect_of;
 use super::entry::ProfileReader;
-use super::language::is_document;
 use super::locate;
 use super::lower::Lowering;
 use super::named::{FindFile, Named};
@@ -78,22 +76,19 @@ pub fn read_with_bases(
     options: &ReadOptions,
     bases: &mut Includes<'_>,
 ) -> Result<Profile, Diagnostics> {
-    read_with_files(text, options, (bases, &mut |_: &str| Ok(None)))
+    read_with_files(text, options, &[], (bases, &mut |_: &str| Ok(None)))
 }
 
-/// Reads a profile with its base profiles, or one whose file the text names.
+/// Reads a profile with its base profiles, or one whose file the text names; `named` are the containers of a text that is no document.
 pub(super) fn read_with_files(
     text: &str,
     options: &ReadOptions,
+    named: &[Named],
     (bases, find): (&mut Includes<'_>, &mut FindFile<'_>),
 ) -> Result<Profile, Diagnostics> {
-    let named = match options.dialect {
-        None if command::is_quadlet(text) || !is_document(text) => command::containers(text),
-        _ => Vec::new(),
-    };
     if !named.is_empty() {
         let mut reader = Reader::new(text, keys_of(None));
-        let chosen = select::choose_container(&mut reader, &named, options, find);
+        let chosen = select::choose_container(&mut reader, named, options, find);
         return read_chosen(reader, chosen, &[], options, bases);
     }
     let cleaned = without_comments(text).filter(|_| options.dialect.is_none());

@@ -72,7 +72,7 @@ pub(super) fn choose<'n>(
             Chosen::Document(Cow::Owned(embedded(reader, "the string".to_owned(), text, node.at)?))
         }
         Candidate::Container(container) => match container.installed(reader)? {
-            Installed::Default => Chosen::Named(container.with_default(), None),
+            Installed::Default => Chosen::Named(Named::with_default(&container), None),
             Installed::Text(node, text) => {
                 let name = format!("the profile of {}", container.called());
                 let profile = embedded(reader, name, text, node.at)?;
