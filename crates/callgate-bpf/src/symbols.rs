@@ -166,8 +166,8 @@ impl Names {
     fn of_machine(&self, name: &str) -> Option<u32> {
         let order = || if self.endian == Endian::Little { 1234 } else { 4321 };
         match name {
-            // The name that most examples of seccomp filters define.
-            "ARCH_NR" => self.arch.map(Arch::token),
+            // The names that most examples of seccomp filters define, and that OpenSSH's configuration does.
+            "ARCH_NR" | "SECCOMP_AUDIT_ARCH" => self.arch.map(Arch::token),
             "__BYTE_ORDER" | "__BYTE_ORDER__" => Some(order()),
             _ => None,
         }

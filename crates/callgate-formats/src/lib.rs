@@ -73,6 +73,7 @@ pub mod kafel;
 pub mod languages;
 pub mod layout;
 pub mod libseccomp_c;
+pub mod libseccomp_python;
 pub mod libseccomp_versions;
 pub mod lxc;
 pub mod minijail;

@@ -27,6 +27,7 @@ pub(super) fn clean(text: &str) -> Cleaned<'_> {
         None => (Cow::Borrowed(text), None),
     };
     let is_source = ["{", "BPF_STMT", "BPF_JUMP"].iter().any(|sign| text.contains(sign));
+    let text = if is_source { text } else { without_entities(text) };
     let (decoration, mut of_source) = Decoration::of(&text, is_source);
     if !decoration.is_any && !text.lines().any(|line| is_outside(line, &decoration)) {
         return Cleaned { text, split_from, of_source };
@@ -57,6 +58,19 @@ pub(super) fn clean(text: &str) -> Cleaned<'_> {
         cleaned.push_str(line.get(content.len()..).unwrap_or_default());
     }
     Cleaned { text: Cow::Owned(cleaned), split_from, of_source }
+}
+
+/// A listing from a page in HTML, where `<`, `>` and `&` are escaped. The columns stay the same.
+fn without_entities(text: Cow<'_, str>) -> Cow<'_, str> {
+    const ENTITIES: [(&str, &str); 3] = [("&lt;", "<   "), ("&gt;", ">   "), ("&amp;", "&    ")];
+    match ENTITIES.iter().any(|(entity, _)| text.contains(entity)) {
+        true => Cow::Owned(
+            ENTITIES
+                .iter()
+                .fold(text.into_owned(), |text, (entity, sign)| text.replace(entity, sign)),
+        ),
+        false => text,
+    }
 }
 
 /// A text without decoration, each line and column where it was; `None` for a text that has none, or whose decoration may be a
@@ -299,6 +313,7 @@ mod tests {
     fn decoration_becomes_blanks() {
         for (text, expected) in [
             ("[host]$ ./dump x\nret ALLOW\n", "                \nret ALLOW\n"),
+            ("if (A &lt; 3 &amp; 1) x", "if (A <    3 &     1) x"),
             ("$ cmd\r\nld [0]\r\n", "     \r\nld [0]\r\n"),
             ("me@box:~/x# cmd\nld [0]", "               \nld [0]"),
             ("```c\n{ 6, 0, 0, 0 }\n```", "    \n{ 6, 0, 0, 0 }\n   "),

@@ -68,11 +68,14 @@ impl Source {
 /// A file whose format is detected.
 fn detectable(place: &Place) -> Result<Loaded> {
     let bytes = read_detectable(place)?;
-    let text = std::str::from_utf8(&bytes).ok().filter(|text| systemd::is_unit(text));
-    Ok(match text {
+    let language = LanguageId::of(&systemd::LANGUAGE);
+    // A unit of Podman looks like one of systemd.
+    let is_of_systemd =
+        || SourceFormat::of_file(&place.name(), &bytes).language() == Some(language);
+    let text = std::str::from_utf8(&bytes).ok();
+    Ok(match text.filter(|text| systemd::is_unit(text) && is_of_systemd()) {
         Some(text) => {
             let texts = vec![NamedText::of(place.name(), text, systemd::FILE)];
-            let language = LanguageId::of(&systemd::LANGUAGE);
             let loaded = Loaded::of_texts(place.name(), language, texts);
             Loaded { place: Some(place.clone()), ..loaded }
         }

@@ -15,6 +15,7 @@ pub(super) const FLATPAK: &str = include_str!("../../profiles/flatpak-default.tx
 pub(crate) enum Engine {
     Docker,
     Podman,
+    Containerd,
 }
 
 impl Engine {
@@ -26,6 +27,7 @@ impl Engine {
         let (name, text) = match self {
             Engine::Docker => ("docker-default", DOCKER),
             Engine::Podman => ("podman-default", PODMAN),
+            Engine::Containerd => ("containerd-default", CONTAINERD),
         };
         let invalid = || Diagnostic::error(None, format!("the table of {name} is not valid"));
         let table = Table::parse(text).map_err(|_| invalid())?;

@@ -264,6 +264,7 @@ mod tests {
         for (engine, source) in [
             (defaults::Engine::Docker, "docker-default"),
             (defaults::Engine::Podman, "podman-default"),
+            (defaults::Engine::Containerd, "containerd-default"),
         ] {
             let BuiltInText { name, text, .. } = built_in(source).unwrap().unwrap();
             assert_eq!(engine.newest_default().unwrap(), (name, text.into_owned()));

@@ -34,7 +34,7 @@ fn likeness(extension: Option<&str>, text: &[u8]) -> Likeness {
 fn read(input: &Input<'_>, reading: &Reading, files: &mut dyn Files) -> ReadResult {
     check_arches(reading)?;
     check_text_size(input.text())?;
-    let lines = Lines::new(input.text(), input.identity, files).read();
+    let lines = Lines::new(input.text(), input.identity, files, reading.strict).read();
     let (mut filters, warnings) = lower(lines, reading.statements, reading.strict)?;
     for filter in &mut filters {
         if !reading.arches.is_empty() {

@@ -11,6 +11,21 @@ use callgate_bpf::suggest::nearest;
 /// The directory with the profiles of the machine.
 const SYSTEM: &str = "/etc/firejail/";
 
+/// The directories of Firejail's source tree, beside each other, from which these files are installed.
+const IN_SOURCE_TREE: [&str; 3] = ["../inc/", "../profile-a-l/", "../profile-m-z/"];
+
+/// Files that Firejail installs with lines about other things than filters, such as `blacklist` and `whitelist`. Files that they include
+/// are among them, or for local changes. Source: `etc/inc` of Firejail 0.9.62 to 0.9.80.
+#[rustfmt::skip]
+const WITHOUT_FILTERS: [&str; 33] = [
+    "allow-bin-sh", "allow-common-devel", "allow-gjs", "allow-java", "allow-lua", "allow-nodejs", "allow-opengl-game",
+    "allow-perl", "allow-php", "allow-python2", "allow-python3", "allow-ruby", "allow-ssh", "disable-X11", "disable-common",
+    "disable-devel", "disable-exec", "disable-interpreters", "disable-passwdmgr", "disable-proc", "disable-programs",
+    "disable-shell", "disable-write-mnt", "disable-x11", "disable-xdg", "landlock-common", "whitelist-1793-workaround",
+    "whitelist-common", "whitelist-player-common", "whitelist-run-common", "whitelist-runuser-common",
+    "whitelist-usr-share-common", "whitelist-var-common",
+];
+
 /// How deep files may include others (`MAX_INCLUDE_LEVEL`).
 const MAX_DEPTH: usize = 16;
 
@@ -26,6 +41,10 @@ pub(super) struct Lines<'a> {
     pub(super) reports: Reports,
     pub(super) settings: Settings,
     files: &'a mut dyn Files,
+    /// Whether assumptions about files are errors.
+    is_strict: bool,
+    /// The files without filters that were not found.
+    not_found: Vec<(Place, String)>,
     inclusions: Inclusions,
     /// Beginnings of lines that are ignored.
     ignored: Vec<String>,
@@ -57,12 +76,19 @@ impl Line<'_> {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(text: &str, identity: Option<&str>, files: &'a mut dyn Files) -> Lines<'a> {
+    pub(super) fn new(
+        text: &str,
+        identity: Option<&str>,
+        files: &'a mut dyn Files,
+        is_strict: bool,
+    ) -> Lines<'a> {
         Lines {
             sources: Sources::new(text, identity),
             reports: Reports::default(),
             settings: Settings::default(),
             files,
+            is_strict,
+            not_found: Vec::new(),
             inclusions: Inclusions::new(text.len(), MAX_DEPTH),
             ignored: Vec::new(),
             open: vec![Open { source: 0, at: 0 }],
@@ -86,7 +112,22 @@ impl<'a> Lines<'a> {
             let offset = u32::try_from(start).unwrap_or(u32::MAX);
             self.raw_line(line, Place { source, offset });
         }
+        self.warn_about_not_found();
         self
+    }
+
+    /// One warning about the files that were not found, and install no filter as Firejail has them.
+    fn warn_about_not_found(&mut self) {
+        let Some((place, first)) = self.not_found.first() else { return };
+        let others = match self.not_found.len() - 1 {
+            0 => String::new(),
+            1 => " and 1 other file".to_owned(),
+            more => format!(" and {more} other files"),
+        };
+        let message = format!(
+            "\"{first}\"{others} were not found; they are taken as Firejail installs them, without lines about filters"
+        );
+        self.reports.warn(*place, message).set_help(Advice::IncludeRoot);
     }
 
     /// A line as it is in the file.
@@ -223,6 +264,12 @@ impl<'a> Lines<'a> {
         let found = match self.find(&name) {
             Ok(Some(file)) => Ok(file),
             Ok(None) if is_local => return,
+            Ok(None) if !self.is_strict && is_without_filters(&name) => {
+                if self.not_found.iter().all(|(_, known)| *known != name) {
+                    self.not_found.push((at.at, name));
+                }
+                return;
+            }
             Ok(None) => {
                 let missing = match name.contains('/') {
                     true => "it does not exist",
@@ -248,14 +295,27 @@ impl<'a> Lines<'a> {
     }
 
     /// A file by its path; by its name alone, beside the profile or else in the directory of the machine, as firejail looks for it
-    /// in the directory of the user, which a profile of the user is in, and in that of the machine.
+    /// in the directory of the user, which a profile of the user is in, and in that of the machine; else where it is in Firejail's
+    /// source tree, for a profile of that.
     fn find(&mut self, name: &str) -> Result<Option<Included>, String> {
         let beside = self.files.include_if_present(name, None)?;
         if beside.is_some() || name.contains('/') {
             return Ok(beside);
         }
-        self.files.include_if_present(&format!("{SYSTEM}{name}"), None)
+        for directory in [SYSTEM].into_iter().chain(IN_SOURCE_TREE) {
+            let found = self.files.include_if_present(&format!("{directory}{name}"), None)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
     }
+}
+
+/// Whether a file has no lines about filters, as Firejail installs it.
+fn is_without_filters(name: &str) -> bool {
+    let name = name.strip_prefix(SYSTEM).unwrap_or(name);
+    name.strip_suffix(".inc").is_some_and(|name| WITHOUT_FILTERS.contains(&name))
 }
 
 const BLANKS: [char; 2] = [' ', '\t'];

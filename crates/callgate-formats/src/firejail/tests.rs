@@ -304,12 +304,36 @@ fn lines_are_ignored_and_included() {
         )
     );
     assert_eq!(
-        errors("include disable-common.inc"),
-        "1:9: cannot include \"disable-common.inc\": it is neither beside the profile nor in /etc/firejail (put the \
+        errors("include disable-all.inc"),
+        "1:9: cannot include \"disable-all.inc\": it is neither beside the profile nor in /etc/firejail (put the \
          file beside the source)"
     );
     assert!(errors("include ${HOME}/x.inc").contains("depends on the user"));
     assert!(read_with("include ${CFG}/more.inc", &files, false).is_ok());
+}
+
+#[test]
+fn files_that_firejail_installs_without_filters_need_not_be_there() {
+    let text = "include globals.local\ninclude disable-common.inc\nseccomp !chroot\n\
+                include ${CFG}/whitelist-common.inc\ninclude disable-common.inc\n";
+    let (found, warnings) = read_with(text, &[], false).unwrap();
+    assert_eq!(verdict_of(&found, Arch::X86_64, "chroot", &[]), "ALLOW");
+    assert_eq!(verdict_of(&found, Arch::X86_64, "mount", &[]), "ERRNO(EPERM)");
+    assert_eq!(warnings.lines().count(), 1, "{warnings}");
+    assert!(
+        warnings.contains("2:9: \"disable-common.inc\" and 1 other file were not found"),
+        "{warnings}"
+    );
+    assert!(read_with(text, &[], true).err().unwrap().contains("cannot include"));
+    // One that is there is read, also where the source tree has it, and other names are not known.
+    for place in
+        ["disable-common.inc", "/etc/firejail/disable-common.inc", "../inc/disable-common.inc"]
+    {
+        let files = [(place, "seccomp.drop chroot")];
+        let (found, _) = read_with("include disable-common.inc\n", &files, false).unwrap();
+        assert_eq!(verdict_of(&found, Arch::X86_64, "chroot", &[]), "ERRNO(EPERM)", "{place}");
+    }
+    assert!(errors("include disable-common.profile").contains("cannot include"));
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use super::language::{Language, LanguageId, Likeness};
 use crate::{
-    android, firecracker, firejail, gvisor, kafel, libseccomp_c, lxc, minijail, nsjail, oci, pfc,
-    policy_text, snap, systemd,
+    android, firecracker, firejail, gvisor, kafel, libseccomp_c, libseccomp_python, lxc, minijail,
+    nsjail, oci, pfc, policy_text, snap, systemd,
 };
 
 /// All languages. Of two that a text looks like equally, the first is detected.
@@ -22,6 +22,7 @@ pub const LANGUAGES: &[&Language] = &[
     &pfc::LANGUAGE,
     &firejail::LANGUAGE,
     &libseccomp_c::LANGUAGE,
+    &libseccomp_python::LANGUAGE,
     &gvisor::LANGUAGE,
     &systemd::LANGUAGE,
     &policy_text::LANGUAGE,

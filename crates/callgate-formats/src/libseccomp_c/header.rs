@@ -9,7 +9,7 @@ use callgate_core::{Arch, Verdict};
 const X32: u32 = 0x4000_003e;
 
 /// The constant of an architecture.
-pub(super) fn token(arch: Arch) -> u32 {
+pub(crate) fn token(arch: Arch) -> u32 {
     match arch {
         Arch::X32 => X32,
         other => other.token(),
@@ -32,7 +32,7 @@ pub(super) fn operator(number: i128, mask: u64) -> Option<Op> {
 }
 
 /// The attributes, by their numbers from 1 on.
-pub(super) const ATTRIBUTES: [&str; 10] = [
+pub(crate) const ATTRIBUTES: [&str; 10] = [
     "ACT_DEFAULT",
     "ACT_BADARCH",
     "CTL_NNP",

@@ -15,7 +15,7 @@ type Result<T> = std::result::Result<T, Diagnostic>;
 
 /// The library, after the calls that a program has made.
 #[derive(Clone, Debug)]
-pub(super) struct Calls {
+pub(crate) struct Calls {
     native: Arch,
     /// Whether the program installs a filter; otherwise, the contexts are the filters.
     installs: bool,
@@ -23,7 +23,7 @@ pub(super) struct Calls {
     loaded: Vec<Rc<Context>>,
     exported: Vec<Rc<Context>>,
     pub(super) sites: Rc<Vec<Site>>,
-    pub(super) warnings: Rc<Vec<Diagnostic>>,
+    pub(crate) warnings: Rc<Vec<Diagnostic>>,
     /// The comparisons of all rules, for each architecture.
     comparisons: usize,
 }
@@ -37,7 +37,7 @@ const MAX_CONTEXTS: usize = 100;
 
 impl Calls {
     /// Before all calls.
-    pub(super) fn new(native: Arch, installs: bool) -> Calls {
+    pub(crate) fn new(native: Arch, installs: bool) -> Calls {
         Calls {
             native,
             installs,
@@ -58,6 +58,11 @@ impl Calls {
             ([], exported) => (exported, true),
             (loaded, _) => (loaded, false),
         }
+    }
+
+    /// Whether there is a filter.
+    pub(crate) fn has_filters(&self) -> bool {
+        !self.contexts.is_empty()
     }
 
     fn warn(&mut self, warning: Diagnostic) {

@@ -29,5 +29,8 @@ mod read;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use header::{ATTRIBUTES, token};
 pub use language::LANGUAGE;
+pub(crate) use library::Calls;
+pub(crate) use read::profiles_of;
 pub use read::{ReadOptions, read};

@@ -39,8 +39,18 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Vec<Profile>, Diagnosti
     let start = |installs| Calls::new(options.arch, installs);
     let executed = execute(text, &wanted, &start)
         .map_err(|error| Diagnostics::from(error.into_diagnostics()))?;
-    let calls = executed.library;
-    let mut warnings = executed.warnings;
+    profiles_of(&executed.library, executed.warnings, options.statements)
+}
+
+/// The filters that the calls of a program made, the oldest first.
+///
+/// # Errors
+/// If there are none, or it is not clear which one is meant.
+pub(crate) fn profiles_of(
+    calls: &Calls,
+    mut warnings: Vec<Diagnostic>,
+    has_statements: bool,
+) -> Result<Vec<Profile>, Diagnostics> {
     warnings.extend(calls.warnings.iter().cloned());
     let (contexts, is_alternative) = calls.filters();
     let fail = |mut messages: Vec<Diagnostic>, error: Diagnostic| {
@@ -66,7 +76,7 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Vec<Profile>, Diagnosti
     }
     let mut profiles = Vec::with_capacity(contexts.len());
     for context in contexts {
-        let mut profile = context.profile(&calls.sites, options.statements)?;
+        let mut profile = context.profile(&calls.sites, has_statements)?;
         for warning in std::mem::take(&mut profile.warnings) {
             if !warnings.contains(&warning) {
                 warnings.push(warning);

@@ -7,11 +7,14 @@ use crate::change::input::{
     Edit, EditInput, line_after, line_at_end, logical_line, number, without_line,
 };
 use crate::change::verify::Compared;
+use crate::diagnostics::quote::shorten;
 use crate::languages::is_text;
 use crate::languages::{
     Editor, Files, Input, Language, Likeness, Name, ReadFilter, ReadResult, ReadSource, Reading,
     ReadingOption, Writer, of_first, weights_of,
 };
+use callgate_bpf::advice::Advice;
+use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls::is_known_name;
 use callgate_codegen::Count;
 
@@ -45,8 +48,20 @@ fn read(input: &Input<'_>, reading: &Reading, files: &mut dyn Files) -> ReadResu
         semantics: reading.minijail_semantics,
         ..ReadOptions::new(reading.only_arch(LANGUAGE.what)?)
     };
-    let mut include = |name: &str, from: Option<&str>| files.include(name, from);
+    let mut moved = Vec::new();
+    let mut include = |name: &str, from: Option<&str>| {
+        files.include(name, from).or_else(|why| match name.rsplit_once('/') {
+            Some(("", _) | (_, "")) | None => Err(why),
+            Some(_) if !name.starts_with('/') || reading.strict => Err(why),
+            Some((_, file)) => {
+                let beside = files.include_if_present(file, from)?.ok_or(why)?;
+                moved.push(not_installed(name, &beside.name));
+                Ok(beside)
+            }
+        })
+    };
     let mut policy = read_with_includes(input.text(), &options, &mut include)?;
+    policy.profile.warnings.extend(moved);
     let warnings = of_first(std::mem::take(&mut policy.profile.warnings));
     let count = |Frequency { name, count }| Count {
         arch: Some(options.arch),
@@ -56,6 +71,14 @@ fn read(input: &Input<'_>, reading: &Reading, files: &mut dyn Files) -> ReadResu
     let weights = weights_of(policy.frequencies.into_iter().map(count))?;
     let filters = vec![ReadFilter { weights, ..ReadFilter::of(policy.profile) }];
     Ok(ReadSource { filters, warnings, missing: None })
+}
+
+/// The warning about a file that is installed at an absolute path on the machine where the policy applies, and was found beside it
+/// here, as in the source tree of a project.
+fn not_installed(name: &str, found: &str) -> Diagnostic {
+    let message =
+        format!("\"{}\" does not exist here; {} is read instead", shorten(name), shorten(found));
+    Diagnostic::warning(None, message).help(Advice::IncludeRoot)
 }
 
 /// Directives with which a policy may begin.

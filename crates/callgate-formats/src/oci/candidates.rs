@@ -178,7 +178,7 @@ fn is_list(document: &Node<'_>) -> bool {
 }
 
 /// Whether a document is a `SeccompProfile` resource.
-fn is_resource(document: &Node<'_>) -> bool {
+pub(super) fn is_resource(document: &Node<'_>) -> bool {
     document.get("kind").and_then(Node::text) == Some("SeccompProfile")
 }
 

@@ -3,7 +3,8 @@
 //! `HostConfig.SecurityOpt` has the options of `--security-opt`. The last one that begins with `seccomp=`, or in old versions
 //! `seccomp:`, says which profile the container has: `unconfined`, `builtin`, the profile itself, which Docker's command reads
 //! from the file, or with Podman the name of the file. Without one it has the default of the engine, or if it is privileged none.
-//! Docker before version 26 installs no filter in privileged containers, whatever the option says.
+//! Docker 25 installs no filter in privileged containers, whatever the option says (issue 47499 of moby); since the change 47500 it installs
+//! the profile that the option names.
 //!
 //! Conditions of profiles are about the capabilities of the container: `BoundingCaps` of Podman; else the default ones, with
 //! `CapAdd` and without `CapDrop`, or all if it is privileged.
@@ -27,7 +28,7 @@ pub(super) struct Container<'n> {
 /// The dialect of the profiles of an engine.
 pub(super) fn dialect(engine: Engine) -> Dialect {
     match engine {
-        Engine::Docker => Dialect::Docker,
+        Engine::Docker | Engine::Containerd => Dialect::Docker,
         Engine::Podman => Dialect::Podman,
     }
 }
@@ -43,14 +44,24 @@ pub(super) fn other_default(engine: Engine) -> &'static str {
             "give podman-default@VERSION for the version of containers/common, or the container's config.json, which \
              `OCIConfigPath` names"
         }
+        Engine::Containerd => {
+            "give containerd-default@VERSION for the version of the node, or crio-default on a node with CRI-O"
+        }
     }
 }
 
-/// The capabilities that a container has by default.
-fn default_caps(engine: Engine) -> CapSet {
-    match engine {
-        Engine::Docker => CapSet::docker(),
+/// The capabilities of a container: the default ones of its engine, with those that are added and without those that are dropped.
+pub(super) fn caps_of(engine: Engine, added: &[&str], dropped: &[&str]) -> CapSet {
+    let default = match engine {
+        Engine::Docker | Engine::Containerd => CapSet::docker(),
         Engine::Podman => CapSet::podman(),
+    };
+    let has_all = |list: &[&str]| list.iter().any(|name| name.eq_ignore_ascii_case("all"));
+    let set = |list: &[&str]| CapSet::of_names(list.iter().copied());
+    match (has_all(added), has_all(dropped)) {
+        (true, _) => CapSet::all().without(set(dropped)),
+        (false, true) => set(added),
+        (false, false) => default.without(set(dropped)).with(set(added)),
     }
 }
 
@@ -64,6 +75,11 @@ pub(super) enum Installed<'n> {
 
 /// The names of the option, before its value.
 const OPTIONS: [&str; 2] = ["seccomp=", "seccomp:"];
+
+/// The value of an option of `--security-opt`, if it is that of the profile.
+pub(super) fn option_value(option: &str) -> Option<&str> {
+    OPTIONS.iter().find_map(|name| option.strip_prefix(name))
+}
 
 impl<'n> Container<'n> {
     /// The container that a node describes.
@@ -121,15 +137,8 @@ impl<'n> Container<'n> {
         if self.is_privileged() {
             return CapSet::all();
         }
-        let list = |key: &str| host.get(key).into_iter().flat_map(texts);
-        let has_all = |key: &str| list(key).any(|name| name.eq_ignore_ascii_case("all"));
-        let (added, dropped) =
-            (CapSet::of_names(list("CapAdd")), CapSet::of_names(list("CapDrop")));
-        match (has_all("CapAdd"), has_all("CapDrop")) {
-            (true, _) => CapSet::all().without(dropped),
-            (false, true) => added,
-            (false, false) => default_caps(engine).without(dropped).with(added),
-        }
+        let list = |key: &str| -> Vec<&str> { host.get(key).into_iter().flat_map(texts).collect() };
+        caps_of(engine, &list("CapAdd"), &list("CapDrop"))
     }
 
     /// Which profile it has; `None` after an error was reported, also if it has no filter.
@@ -147,8 +156,7 @@ impl<'n> Container<'n> {
         };
         let value = |node: &'n Node<'n>| {
             let text = node.text()?;
-            let value = OPTIONS.iter().find_map(|option| text.strip_prefix(option))?;
-            Some((node, value))
+            Some((node, option_value(text)?))
         };
         let Some((node, value)) = options_of(options).iter().filter_map(value).next_back() else {
             if self.is_privileged() {
@@ -170,8 +178,7 @@ impl<'n> Container<'n> {
             return reader.refuse(node.at, message, format!("give the file: {}", shorten(value)));
         }
         if self.is_privileged() && self.engine() == Engine::Docker {
-            let message =
-                format!("{called} is privileged: Docker before version 26 ignores its profile");
+            let message = format!("{called} is privileged: Docker 25 and older ignore its profile");
             reader.warn(node.at, message).help =
                 "with such a version, the container has no filter".to_owned();
         }
@@ -190,6 +197,6 @@ fn security_options<'n>(node: &'n Node<'n>) -> Option<&'n Node<'n>> {
     members.find(|member| *member.key == *"SecurityOpt").map(|member| &member.value)
 }
 
-fn texts<'n>(node: &'n Node<'_>) -> impl Iterator<Item = &'n str> {
+pub(super) fn texts<'n>(node: &'n Node<'_>) -> impl Iterator<Item = &'n str> {
     node.items().iter().filter_map(Node::text)
 }

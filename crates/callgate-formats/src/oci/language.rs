@@ -1,7 +1,10 @@
 //! Container profiles in the [registry](crate::languages): a name for each runtime.
 
+use std::cell::RefCell;
+
+use super::command;
 use super::options::{Dialect, ReadOptions};
-use super::read::read_with_bases;
+use super::read::read_with_files;
 use super::write::is_resource_name;
 use super::{convert, edit, write_annotated};
 use crate::annotated::AnnotatedWriter;
@@ -37,6 +40,10 @@ pub const LANGUAGE: Language = Language {
         (
             "inspect.json",
             "the profile of a container, as docker, podman and crictl inspect print it; one of several: inspect.json#NAME",
+        ),
+        (
+            "pod.yaml",
+            "the profile that a pod, a Deployment, a Compose file or a `docker run` command names; one of several: pod.yaml#CONTAINER",
         ),
     ],
     likeness,
@@ -111,6 +118,9 @@ const NAMING: Naming = Naming {
 fn likeness(extension: Option<&str>, text: &[u8]) -> Likeness {
     match extension {
         Some("json" | "yaml" | "yml") => Likeness::RestOfExtension,
+        // A unit of Podman looks like one of systemd.
+        None | Some("container") if is_quadlet(text) => Likeness::Certain,
+        None | Some("sh" | "bash" | "zsh" | "mk") if is_command(extension, text) => Likeness::Text,
         _ if is_json(text) => Likeness::Rest,
         _ if is_text(text) && (is_yaml(text) || is_string(text)) => Likeness::Text,
         _ => Likeness::None,
@@ -133,8 +143,15 @@ fn read(input: &Input<'_>, reading: &Reading, files: &mut dyn Files) -> ReadResu
         libseccomp: reading.libseccomp,
         strict: reading.strict,
     };
-    let mut bases = |name: &str, from: Option<&str>| files.base(name, from);
-    let profile = read_with_bases(input.text(), &options, &mut bases)?;
+    let files = RefCell::new(files);
+    let mut bases = |name: &str, from: Option<&str>| files.borrow_mut().base(name, from);
+    let mut find = |name: &str| files.borrow_mut().include_if_present(name, None);
+    let text = input.text();
+    let named = match options.dialect {
+        None if command::is_quadlet(text) || !is_document(text) => command::containers(text),
+        _ => Vec::new(),
+    };
+    let profile = read_with_files(text, &options, &named, (&mut bases, &mut find))?;
     let priorities = profile.priorities.iter();
     let counts = priorities.map(|(name, priority)| Count::of_priority(None, name, *priority));
     let weights = weights_of(counts).map_err(|error| FileErrors::from(of_first([error])))?;
@@ -158,12 +175,29 @@ fn is_string(text: &[u8]) -> bool {
     inside.is_some_and(|inside| starts.iter().any(|start| inside.starts_with(start)))
 }
 
+/// Whether a text is in JSON, or YAML with a known key.
+fn is_document(text: &str) -> bool {
+    is_json(text.as_bytes()) || is_yaml(text.as_bytes())
+}
+
+fn is_quadlet(text: &[u8]) -> bool {
+    std::str::from_utf8(text).is_ok_and(command::is_quadlet)
+}
+
+fn is_command(extension: Option<&str>, text: &[u8]) -> bool {
+    let is_script = |text| extension.is_some() || command::begins(text);
+    let is_it = |text| is_script(text) && !command::containers(text).is_empty();
+    !is_json(text) && std::str::from_utf8(text).is_ok_and(is_it)
+}
+
 /// Whether the first significant line begins a profile in YAML. A word and a colon may also be an assembler label,
 /// so the word must be a key with which such files begin.
 fn is_yaml(text: &[u8]) -> bool {
     const KEYS: &[&[u8]] = &[
         b"apiVersion",
         b"kind",
+        b"services",
+        b"version",
         b"metadata",
         b"spec",
         b"data",

@@ -43,6 +43,13 @@ const NEAR: [&str; 8] = [
 /// The annotation with a program that crun installs instead of the profile.
 const BPF_DATA: &str = "run.oci.seccomp_bpf_data";
 
+/// Whether a document has a profile outside of `spec`, or is an OCI configuration.
+pub(super) fn has_profile(document: &Node<'_>) -> bool {
+    let keys = MARKS.iter().chain(&["linux", "ociVersion"]);
+    let mut members = document.members().iter();
+    members.any(|member| keys.clone().any(|key| folds_to(&member.key, key)))
+}
+
 /// The profiles in a document, with the byte offset of the key that shows each of them.
 struct Found<'n> {
     /// A profile at the top level.

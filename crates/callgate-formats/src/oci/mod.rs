@@ -33,8 +33,8 @@
 //!
 //! [`read_with_bases()`] adds the base profiles of a resource, as the operator does (`bases`).
 //!
-//! Steps: [`read()`] parses the text, `candidates` finds what may be the profile, also inside of other documents (`container`),
-//! `select` chooses one, `locate` finds the profile in the document, `bases` its base profiles, `parse`
+//! Steps: [`read()`] parses the text, `candidates` finds what may be the profile, also inside of other documents (`container`), or in
+//! a file or an engine that the text names (`named`: `workload`, `compose`, `command`), `select` chooses one, `locate` finds the profile in the document, `bases` its base profiles, `parse`
 //! turns its tree into the typed `model`, and `lower` turns the model into a policy.
 //!
 //! Sources: `config-linux.md` of the runtime specification; `profiles/seccomp` of moby; `pkg/seccomp` of
@@ -44,6 +44,8 @@
 mod arches;
 mod bases;
 mod candidates;
+mod command;
+mod compose;
 mod container;
 mod convert;
 mod edit;
@@ -52,6 +54,7 @@ mod language;
 mod locate;
 mod lower;
 mod model;
+mod named;
 mod options;
 mod parse;
 mod read;
@@ -59,6 +62,9 @@ mod select;
 mod workload;
 mod write;
 mod write_annotated;
+
+#[cfg(test)]
+mod named_tests;
 
 pub use crate::included::{Included, Includes};
 pub use language::{DOCKER, LANGUAGE, PODMAN};

@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 
 use super::bases::read_bases;
-use super::container::{Container, dialect as dialect_of, other_default};
+use super::compose::without_comments;
+use super::container::dialect as dialect_of;
 use super::entry::ProfileReader;
 use super::locate;
 use super::lower::Lowering;
+use super::named::{FindFile, Named};
 use super::options::{Dialect, ReadOptions};
 use super::select::{self, Chosen};
+use crate::capabilities::CapSet;
 use crate::included::Includes;
 use crate::profile::Profile;
 use crate::syntax::documents::parse_documents;
@@ -73,34 +76,62 @@ pub fn read_with_bases(
     options: &ReadOptions,
     bases: &mut Includes<'_>,
 ) -> Result<Profile, Diagnostics> {
-    let documents = parse_documents(text)?;
-    read_trees(text, &documents, options, bases)
+    read_with_files(text, options, &[], (bases, &mut |_: &str| Ok(None)))
 }
 
-fn read_trees(
+/// Reads a profile with its base profiles, or one whose file the text names; `named` are the containers of a text that is no document.
+pub(super) fn read_with_files(
     text: &str,
+    options: &ReadOptions,
+    named: &[Named],
+    (bases, find): (&mut Includes<'_>, &mut FindFile<'_>),
+) -> Result<Profile, Diagnostics> {
+    if !named.is_empty() {
+        let mut reader = Reader::new(text, keys_of(None));
+        let chosen = select::choose_container(&mut reader, named, options, find);
+        return read_chosen(reader, chosen, &[], options, bases);
+    }
+    let cleaned = without_comments(text).filter(|_| options.dialect.is_none());
+    let text = cleaned.as_deref().unwrap_or(text);
+    let documents = parse_documents(text)?;
+    let mut reader = Reader::new(text, keys_of(options.dialect));
+    let chosen = select::choose(&mut reader, &documents, options, find);
+    read_chosen(reader, chosen, &documents, options, bases)
+}
+
+fn read_chosen(
+    mut reader: Reader<'_>,
+    chosen: Option<Chosen<'_>>,
     documents: &[Node<'_>],
     options: &ReadOptions,
     find: &mut Includes<'_>,
 ) -> Result<Profile, Diagnostics> {
-    let mut reader = Reader::new(text, keys_of(options.dialect));
-    let chosen =
-        select::choose(&mut reader, documents, options.resource.as_deref(), options.choosing);
     let Some(chosen) = chosen else { return Err(reader.finish().into()) };
     let mut options = Cow::Borrowed(options);
+    let mut own = |reader: &mut Reader<'_>, caps: CapSet, dialect: Dialect| {
+        let own = options.to_mut();
+        if own.assumes_caps {
+            own.caps = caps;
+        }
+        own.dialect = own.dialect.or(Some(dialect));
+        reader.match_keys(keys_of(own.dialect));
+    };
     let document = match chosen {
         Chosen::Document(document) => document,
         Chosen::OfContainer(container, profile) => {
-            let own = options.to_mut();
-            if own.assumes_caps {
-                own.caps = container.caps();
-            }
-            let Some(profile) = profile else { return default_of(&container, reader, own) };
-            own.dialect = own.dialect.or(Some(dialect_of(container.engine())));
-            reader.match_keys(keys_of(own.dialect));
+            own(&mut reader, container.caps(), dialect_of(container.engine()));
             profile
         }
+        Chosen::Named(named, Some(profile)) => {
+            own(&mut reader, named.caps, named.file_dialect());
+            Cow::Owned(profile)
+        }
+        Chosen::Named(named, None) => {
+            own(&mut reader, named.caps, dialect_of(named.engine));
+            return default_of(&named, reader, &options);
+        }
     };
+    let options = &*options;
     let located = locate::locate(&mut reader, &document, options.dialect);
     let detected = || located.as_ref().map_or(Dialect::Runc, |found| detect(found.profile));
     let dialect = options.dialect.unwrap_or_else(detected);
@@ -109,7 +140,7 @@ fn read_trees(
         if found.is_resource {
             // Kubernetes' decoder, which compares bytes, drops unknown keys before any runtime reads the resource.
             reader.match_keys(KeyMatching::Unambiguous);
-            bases = read_bases(&mut reader, &document, documents, &options, find)?;
+            bases = read_bases(&mut reader, &document, documents, options, find)?;
         }
         let native = options.main_arch();
         let is_in_resource = found.is_resource;
@@ -121,7 +152,7 @@ fn read_trees(
             about: Vec::new(),
         };
         let model = parts.profile(found.profile, &bases)?;
-        Lowering { reader: &mut reader, model: &model, dialect, options: &options }.lower()
+        Lowering { reader: &mut reader, model: &model, dialect, options }.lower()
     });
     let (profile, warnings) = reader.end(lowered)?;
     Ok(Profile { warnings, ..profile })
@@ -138,20 +169,15 @@ fn keys_of(dialect: Option<Dialect>) -> KeyMatching {
 
 /// The default profile of the engine of a container, in the newest version, with a warning that says so.
 fn default_of(
-    container: &Container<'_>,
+    container: &Named,
     mut reader: Reader<'_>,
     options: &ReadOptions,
 ) -> Result<Profile, Diagnostics> {
-    let engine = container.engine();
-    let (name, text) = engine.newest_default()?;
-    let own = ReadOptions { dialect: Some(dialect_of(engine)), resource: None, ..options.clone() };
+    let (name, text) = container.engine.newest_default()?;
+    let dialect = Some(dialect_of(container.engine));
+    let own = ReadOptions { dialect, resource: None, ..options.clone() };
     let profile = read(&text, &own)?;
-    let message = format!(
-        "{} has the default profile, and the text does not say in which version; read as {name}, with the capabilities {}",
-        container.called(),
-        own.caps
-    );
-    reader.warn(container.node.at, message).help = other_default(engine).to_owned();
+    container.warn_default(&mut reader, &name, own.caps);
     let statements = profile.statements.map(|statements| statements.of_file(&name));
     // Rules without effect are in the engine's profile as well, and cannot be changed here.
     let others = profile.warnings.into_iter().filter(|warning| warning.position.is_none());

@@ -6,9 +6,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::candidates::{Candidate, candidates, is_config_map};
+use super::candidates::{Candidate, candidates, is_config_map, is_resource};
 use super::container::{Container, Installed};
+use super::locate::has_profile;
+use super::named::{self, FindFile, Named, Resolved};
+use super::options::ReadOptions;
 use super::workload::is_workload;
+use super::{compose, workload};
 use crate::diagnostics::quote::shorten;
 use crate::syntax::documents::parse_documents;
 use crate::syntax::reader::Reader;
@@ -22,19 +26,33 @@ const MAX_LISTED: usize = 10;
 pub(super) enum Chosen<'n> {
     /// A document.
     Document(Cow<'n, Node<'n>>),
-    /// The profile of a container; `None` for the default of its engine.
-    OfContainer(Container<'n>, Option<Cow<'n, Node<'n>>>),
+    /// The profile of a container.
+    OfContainer(Container<'n>, Cow<'n, Node<'n>>),
+    /// A profile that the text names; `None` for the default one.
+    Named(Named, Option<Node<'static>>),
 }
 
-/// Chooses the profile with the name, or the only one. `choosing` is how a user chooses the one with a name. `None` only after an
-/// error was reported.
+/// Chooses the profile with the name, or the only one; without a profile, one that the text names, whose file `find` finds. With a
+/// dialect, there is none of these, as the runtime reads no such text. `None` only after an error was reported.
 pub(super) fn choose<'n>(
     reader: &mut Reader<'_>,
     documents: &'n [Node<'n>],
-    wanted: Option<&str>,
-    choosing: fn(&str) -> String,
+    options: &ReadOptions,
+    find: &mut FindFile<'_>,
 ) -> Option<Chosen<'n>> {
+    let (wanted, choosing) = (options.resource.as_deref(), options.choosing);
     let all = candidates(documents);
+    let is_certain = |one: &Candidate<'_>| !matches!(one, Candidate::Document(node) if !is_resource(node) && !has_profile(node));
+    if options.dialect.is_none() && !all.iter().any(is_certain) {
+        let nodes = || all.iter().map(Candidate::node);
+        let mut named: Vec<Named> = nodes().flat_map(workload::containers).collect();
+        if named.is_empty() {
+            named = nodes().flat_map(compose::containers).collect();
+        }
+        if !named.is_empty() {
+            return choose_container(reader, &named, options, find);
+        }
+    }
     let candidate = match wanted {
         Some(name) => choose_named(reader, &all, name),
         None => choose_only(reader, &all, choosing),
@@ -54,14 +72,29 @@ pub(super) fn choose<'n>(
             Chosen::Document(Cow::Owned(embedded(reader, "the string".to_owned(), text, node.at)?))
         }
         Candidate::Container(container) => match container.installed(reader)? {
-            Installed::Default => Chosen::OfContainer(container, None),
+            Installed::Default => Chosen::Named(Named::with_default(&container), None),
             Installed::Text(node, text) => {
                 let name = format!("the profile of {}", container.called());
                 let profile = embedded(reader, name, text, node.at)?;
-                Chosen::OfContainer(container, Some(Cow::Owned(profile)))
+                Chosen::OfContainer(container, Cow::Owned(profile))
             }
         },
     })
+}
+
+/// Chooses the container with the name, or the only profile, and finds its file. `None` only after an error was reported.
+pub(super) fn choose_container<'n>(
+    reader: &mut Reader<'_>,
+    all: &[Named],
+    options: &ReadOptions,
+    find: &mut FindFile<'_>,
+) -> Option<Chosen<'n>> {
+    let named = named::choose(reader, all, options.resource.as_deref(), options.choosing)?;
+    let profile = match named.resolve(reader, find)? {
+        Resolved::Default => None,
+        Resolved::File(file) => Some(embedded(reader, file.name, &file.text, named.at)?),
+    };
+    Some(Chosen::Named(named, profile))
 }
 
 /// The only profile of a file with a base profile, as a document. `None` only after an error was reported.

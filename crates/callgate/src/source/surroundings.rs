@@ -1,5 +1,5 @@
 //! Policies among other text, as people paste them: in a block of code of a document, in a here-document of a script, after the
-//! prompt of a shell, as a quotation or in a diff.
+//! prompt of a shell, as a quotation or in a diff. A program in a block of a document with prose, too.
 //!
 //! Everything else becomes blank, so that lines and columns of the policy stay what they are.
 
@@ -8,17 +8,45 @@ use callgate_formats::languages::{Likeness, detect};
 
 /// The policy in a text that is in no format that is detected, at its place; `None` if there is none, or more than one.
 pub(super) fn policy_within(text: &str) -> Option<String> {
-    if has_marks(text) {
-        // It is a program, whose reader knows more about what is around it.
-        return None;
-    }
     let blocks = blocks(text);
+    if has_marks(text) {
+        // It is a program, whose reader knows more about what is around it, except prose.
+        return program_within(text, &blocks);
+    }
     if blocks.is_empty() {
         return without_decoration(text).filter(|inner| is_policy(inner));
     }
     let mut policies =
         blocks.iter().map(|block| only(text, block)).filter(|inner| is_policy(inner));
-    policies.next().filter(|_| policies.next().is_none())
+    match policies.next() {
+        None => program_within(text, &blocks),
+        only => only.filter(|_| policies.next().is_none()),
+    }
+}
+
+/// The program in the only block of a document that has one, if the rest is prose.
+fn program_within(text: &str, blocks: &[Block]) -> Option<String> {
+    let lines = || text.lines().enumerate();
+    let is_inside = |at: usize| blocks.iter().any(|block| block.contains(&at));
+    let is_prose = |line: &str| {
+        let line = line.trim();
+        line.contains(' ') && !line.starts_with("```") && !line.starts_with("~~~")
+    };
+    let mut outside = String::new();
+    for (_, line) in lines().filter(|(at, _)| !is_inside(*at)) {
+        // Code may have a block in a comment.
+        if line.trim_end().ends_with([';', '{', '}', '\\']) || line.contains("*/") {
+            return None;
+        }
+        outside.push_str(line);
+        outside.push('\n');
+    }
+    if !outside.lines().any(is_prose) || has_marks(&outside) {
+        return None;
+    }
+    let is_any = |inner: &String| has_marks(inner) || is_policy(inner);
+    let mut found = blocks.iter().map(|block| only(text, block)).filter(is_any);
+    found.next().filter(|_| found.next().is_none())
 }
 
 /// Whether a text is in a language that its content shows.
@@ -107,6 +135,27 @@ mod tests {
         }
         let quoted = "> ALLOW { read }\n> DEFAULT KILL\n";
         assert_eq!(policy_within(quoted).as_deref(), Some("  ALLOW { read }\n  DEFAULT KILL\n"));
+    }
+
+    #[test]
+    fn a_program_is_found_between_prose() {
+        let listing = "$ seccomp-tools dump ./a\n 0000: 0x06 0x00 0x00 0x7fff0000  return ALLOW\n";
+        let document =
+            format!("# Title\n\nThe program is small:\n\n```\n{listing}```\n\nThat is all.\n");
+        let inner = policy_within(&document).unwrap();
+        assert_eq!(inner, format!("\n\n\n\n\n{listing}\n\n\n"));
+        for text in [
+            format!("{document}\n```\n{listing}```\n"),
+            format!("{document}\n```\n{PROFILE}```\n"),
+            format!("{document}\n{listing}"),
+            format!("{document}\nint x;\n"),
+            format!(
+                "/* see below\n```\n{listing}```\n*/ struct sock_filter f[] = {{ {{ 6, 0, 0, 0 }} }};\n"
+            ),
+            format!("```\n{listing}```\n"),
+        ] {
+            assert_eq!(policy_within(&text), None, "{text}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use callgate_bpf::advice::Advice;
 use callgate_bpf::diagnostic::{Diagnostic, Position};
 use callgate_bpf::text::programs;
-use callgate_formats::diagnostics::quote::shorten;
+use callgate_formats::languages::detect;
 
 /// A kind of input.
 struct Kind {
@@ -16,7 +16,9 @@ struct Kind {
 const KINDS: &[Kind] = &[
     Kind {
         is: |text| {
-            has_line(text, &["import seccomp", "from seccomp import", "import pyseccomp"])
+            let is_python =
+                has_line(text, &["import seccomp", "from seccomp import", "import pyseccomp"]);
+            (is_python && !text.contains("SyscallFilter"))
                 || text.contains("seccomp/libseccomp-golang")
         },
         what: "this program builds its filter with libseccomp when it runs",
@@ -57,11 +59,6 @@ const ABOUT: &[About] = &[
         help: "the profile builtin is docker-default@VERSION, of the version that it prints; any other is a file: give that",
     },
     About {
-        is: |text| text.contains("\"seccomp-profile\""),
-        what: "this is a configuration of Docker's daemon, not a profile",
-        help: "give the file that `seccomp-profile` names",
-    },
-    About {
         is: |text| has_item(text, "seccomp_profile ") || has_item(text, "seccomp_profile="),
         what: "this is a configuration of Podman or CRI-O, not a profile",
         help: "give the file that `seccomp_profile` names; without one it is podman-default or crio-default",
@@ -72,9 +69,27 @@ const ABOUT: &[About] = &[
         help: "give the file that `lxc.seccomp.profile` names",
     },
     About {
-        is: |text| text.contains("--security-opt"),
+        is: |text| {
+            // Those that name a profile are read.
+            let is_read =
+                detect(Some("sh"), text.as_bytes()).is_some() || text.contains("\"runArgs\"");
+            text.contains("--security-opt") && !is_read
+        },
         what: "this is a command line, not a profile",
         help: "give the file after `seccomp=`; without one it is docker-default or podman-default",
+    },
+    About {
+        is: |text| {
+            text.starts_with('{')
+                && (text.contains("\"seccomp_string\"") || text.contains("\"seccompString\""))
+        },
+        what: "this is an nsjail configuration in JSON, which is not read",
+        help: "give it in the text format of protocol buffers (.cfg), or its lines of `seccomp_string` as a Kafel policy",
+    },
+    About {
+        is: |text| text.contains("bwrap") && text.contains("--seccomp"),
+        what: "this is a command of bubblewrap, which reads its filter from a file descriptor",
+        help: "give the file that the shell opens there, such as filter.bpf in `--seccomp 10 10< filter.bpf`",
     },
 ];
 
@@ -88,9 +103,6 @@ pub(super) fn unread(bytes: &[u8]) -> Option<Diagnostic> {
     if let Some(error) = second_program(text) {
         return Some(error);
     }
-    if let Some(error) = compose(text) {
-        return Some(error);
-    }
     if has_line(text, &["Seccomp:"]) && has_line(text, &["Pid:"]) {
         let message =
             "this is /proc/PID/status, which says that a process has filters, not what they do";
@@ -102,29 +114,6 @@ pub(super) fn unread(bytes: &[u8]) -> Option<Diagnostic> {
     let kind = KINDS.iter().find(|kind| (kind.is)(text))?;
     let error = Diagnostic::error(None, kind.what);
     Some(error.help(Advice::ReadProcessOr(kind.next)))
-}
-
-/// A Compose file, which names the profile of a service and does not have it.
-fn compose(text: &str) -> Option<Diagnostic> {
-    if !has_line(text, &["services:"]) {
-        return None;
-    }
-    let what = "this is a Compose file, not a profile";
-    let named = (1..).zip(text.lines()).find_map(|(line, text)| {
-        let option = text.trim_start_matches([' ', '-', '"', '\'']);
-        let value = option.strip_prefix("seccomp:").or_else(|| option.strip_prefix("seccomp="))?;
-        let column = u32::try_from(text.len() - option.len() + 1).ok()?;
-        let value = value.trim().trim_matches(['"', '\'']);
-        Some((Position { line, column }, value)).filter(|(_, value)| !value.is_empty())
-    });
-    Some(match named {
-        Some((position, "unconfined")) => Diagnostic::error(Some(position), what)
-            .help("the service has no filter: seccomp:unconfined"),
-        Some((position, profile)) => Diagnostic::error(Some(position), what)
-            .help(format!("give the file of the profile that it names: {}", shorten(profile))),
-        None => Diagnostic::error(None, what)
-            .help("it names no profile in security_opt, so its services have the default of Docker or Podman: docker-default or podman-default"),
-    })
 }
 
 fn has_line(text: &str, starts: &[&str]) -> bool {
@@ -161,9 +150,8 @@ mod tests {
         for (text, what) in [
             ("\x7fELF\x02", "this is an ELF file"),
             ("seccomp:\n  default_action: errno\n", "this is a configuration of Elastic Beats"),
-            ("import sys\nimport seccomp\nf = seccomp.SyscallFilter(1)\n", "this program builds"),
+            ("import sys\nimport seccomp\nf = seccomp.Filter(1)\n", "this program builds"),
             ("import libseccomp \"github.com/seccomp/libseccomp-golang\"\n", "this program builds"),
-            ("services:\n  web:\n    image: nginx\n", "this is a Compose file"),
             ("[seccomp=unconfined apparmor=x]\n", "this is a list as `docker inspect --format`"),
             (
                 "[no-new-privileges seccomp={\"a\":1}]",
@@ -175,15 +163,12 @@ mod tests {
                 "this is what `docker info`",
             ),
             (
-                "{\"seccomp-profile\": \"/etc/p.json\"}",
-                "this is a configuration of Docker's daemon",
-            ),
-            (
                 "[containers]\nseccomp_profile = \"/p.json\"\n",
                 "this is a configuration of Podman or CRI-O",
             ),
             ("lxc.uts.name = a\nlxc.seccomp.profile = /p\n", "this is a configuration of LXC"),
-            ("docker run --security-opt seccomp=p.json nginx\n", "this is a command line"),
+            ("Run `docker run --security-opt seccomp=p.json nginx`:\n", "this is a command line"),
+            ("exec bwrap --seccomp 10 10< filter.bpf sh\n", "this is a command of bubblewrap"),
             ("Name:\tsh\nPid:\t1\nSeccomp:\t2\n", "this is /proc/PID/status"),
             (&table.repeat(2), "a second program begins here"),
         ] {
@@ -195,18 +180,6 @@ mod tests {
             unread(table.repeat(2).as_bytes()).and_then(|one| one.position).map(|at| at.line),
             Some(3)
         );
-        let compose = |option: &str| {
-            let text = format!("services:\n  a:\n    security_opt:\n      - {option}\n");
-            let found = unread(text.as_bytes()).unwrap_or_else(|| panic!("{text}"));
-            (found.position.map(|at| (at.line, at.column)), found.help.to_string())
-        };
-        for option in ["seccomp:./p.json", "\"seccomp=./p.json\"", "'seccomp: ./p.json'"] {
-            let (at, help) = compose(option);
-            assert_eq!(at.map(|(line, _)| line), Some(4), "{option}");
-            assert_eq!(help, "give the file of the profile that it names: ./p.json", "{option}");
-        }
-        assert!(compose("seccomp:unconfined").1.contains("no filter"));
-        assert!(compose("no-new-privileges").1.contains("names no profile"));
         for text in [table, "ld [0]\nret #0\n", "2000000004000000\n", "1\n6 0 0 0\n", ""] {
             assert!(unread(text.as_bytes()).is_none(), "{text}");
         }

@@ -131,7 +131,7 @@ fn the_capabilities_are_those_of_the_container() {
     assert_eq!(syscall(&privileged, "bpf", &[]), "ALLOW");
     assert_eq!(
         warnings(&privileged),
-        ["the container web is privileged: Docker before version 26 ignores its profile"]
+        ["the container web is privileged: Docker 25 and older ignore its profile"]
     );
     let podman =
         format!("{{\"BoundingCaps\": [\"CAP_BPF\"], {}", &container("web", &option, "")[1..]);

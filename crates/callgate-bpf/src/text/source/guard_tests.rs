@@ -111,10 +111,42 @@ fn another_filter_in_the_other_part_is_asked_for() {
 }
 
 #[test]
+fn names_for_debugging_are_taken_as_not_defined() {
+    let text = "
+#ifdef SANDBOX_DEBUG
+#define FAIL SECCOMP_RET_TRAP
+#else
+#define FAIL SECCOMP_RET_KILL
+#endif
+static struct sock_filter f[] = {
+#if defined(ASAN)
+	{ 0x20, 0, 0, 0 },
+#endif
+#ifndef DEBUG
+	{ 0x15, 0, 0, SECCOMP_AUDIT_ARCH },
+#endif
+	{ 6, 0, 0, FAIL },
+};
+";
+    let (insns, warnings) = with(text, &[]).unwrap();
+    assert_eq!(insns, [insn(0x15, 0, 0, 0xc000_003e), insn(6, 0, 0, 0)]);
+    let assumed = |place, name| {
+        format!("{place}: `{name}` is taken as not defined, as in programs that are not debugged")
+    };
+    assert_eq!(
+        warnings,
+        [assumed("2:8", "SANDBOX_DEBUG"), assumed("8:13", "ASAN"), assumed("11:9", "DEBUG")]
+    );
+    assert_eq!(strict(text).len(), 3);
+    let (insns, warnings) = with(text, &["SANDBOX_DEBUG", "!ASAN", "DEBUG"]).unwrap();
+    assert_eq!((insns, warnings), (vec![insn(6, 0, 0, 0x3_0000)], vec![]));
+}
+
+#[test]
 fn all_questions_that_matter_are_asked_at_once() {
     let text = "
 #include <asm/unistd.h>
-#ifdef WITH_DEBUG
+#ifdef WITH_TRACE
 #define FAIL SECCOMP_RET_TRAP
 #else
 #define FAIL SECCOMP_RET_KILL
@@ -131,20 +163,20 @@ static struct sock_filter f[] = {
 #endif
 	{ 6, 0, 0, FAIL },
 };
-#ifdef WITH_DEBUG
+#ifdef WITH_TRACE
 static void debug(void) { }
 #endif
 ";
     let question = |place, name| {
         format!("{place}: `{name}` is not defined in this text, and decides which lines apply")
     };
-    let debug = question("3:8", "WITH_DEBUG");
+    let debug = question("3:8", "WITH_TRACE");
     let clone = question("13:8", "WITH_CLONE");
     let arch = "12:16: the value of `OWN_ARCH` is not known".to_owned();
     assert_eq!(errors(text, &[]), [debug.clone(), arch, clone.clone()]);
     assert_eq!(errors(text, &["OWN_ARCH=7"]), [debug.clone(), clone]);
     assert_eq!(errors(text, &["OWN_ARCH=7", "!WITH_CLONE"]), [debug]);
-    let read = with(text, &["OWN_ARCH=7", "!WITH_CLONE", "WITH_DEBUG"]);
+    let read = with(text, &["OWN_ARCH=7", "!WITH_CLONE", "WITH_TRACE"]);
     assert_eq!(read, Ok((vec![insn(0x15, 0, 1, 7), insn(6, 0, 0, 0x3_0000)], vec![])));
 }
 

@@ -35,6 +35,8 @@ pub(super) struct Before<'t, 'a> {
     pub(super) given: &'t [Token<'a>],
     /// Names that are not defined.
     pub(super) undefined: Vec<&'a str>,
+    /// Whether names that by convention are only for debugging are taken as not defined, with a warning.
+    pub(super) is_assuming: bool,
 }
 
 /// A condition that depends on what is not known.
@@ -84,6 +86,7 @@ struct Preprocessor<'e, 't, 'a> {
     made: &'a Made,
     macros: Macros<'t, 'a>,
     undefined: HashSet<&'a str>,
+    is_assuming: bool,
     /// Whether names are defined, according to the answers so far.
     assumed: HashMap<&'a str, bool>,
     conditionals: Vec<Conditional>,
@@ -92,6 +95,20 @@ struct Preprocessor<'e, 't, 'a> {
     /// The families of names that the code uses, whose headers are not shown.
     used: &'e HashSet<FamilyId>,
     result: Preprocessed<'a>,
+}
+
+/// Whether a name is defined only while a program is debugged: by sanitizers, valgrind and lint, or by its developers.
+fn is_for_debugging(name: &str) -> bool {
+    const NAMES: [&str; 7] = [
+        "ASAN",
+        "DEBUG",
+        "VALGRIND",
+        "__SANITIZE_ADDRESS__",
+        "__SANITIZE_THREAD__",
+        "__lint__",
+        "lint",
+    ];
+    NAMES.contains(&name) || name.ends_with("_DEBUG")
 }
 
 /// Preprocesses a text. `answers` are for its first questions.
@@ -108,6 +125,7 @@ pub(super) fn preprocess<'t, 'a>(
         made,
         macros: HashMap::new(),
         undefined: HashSet::new(),
+        is_assuming: before.is_assuming,
         assumed: HashMap::new(),
         conditionals: Vec::new(),
         work: Work::default(),
@@ -380,6 +398,20 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
 
     /// The given answer to a question: whether the condition holds. The first answer to try is that it does.
     fn answer(&mut self, error: Diagnostic, tested: Option<(&'a str, bool)>) -> bool {
+        if let Some((name, is_negated)) =
+            tested.filter(|(name, _)| self.is_assuming && is_for_debugging(name))
+        {
+            self.assumed.insert(name, false);
+            if self.result.warnings.len() < MAX_WARNINGS {
+                let message = format!(
+                    "{} is taken as not defined, as in programs that are not debugged",
+                    quote(name)
+                );
+                let warning = Diagnostic::warning(error.position, message);
+                self.result.warnings.push(warning.help(Advice::Define(name.to_owned())));
+            }
+            return is_negated;
+        }
         let holds = self.answers.get(self.result.questions.len()).copied().unwrap_or(true);
         if let Some((name, is_negated)) = tested {
             self.assumed.insert(name, holds != is_negated);

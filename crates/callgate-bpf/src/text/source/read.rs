@@ -207,6 +207,7 @@ impl<'a> Source<'_, 'a> {
             well_known: &well_known,
             given: &given,
             undefined: undefined.map(Definition::name).collect(),
+            is_assuming: !self.options.is_strict,
         };
         let expanded = match language {
             Language::C => {
