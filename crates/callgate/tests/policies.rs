@@ -32,10 +32,8 @@ fn programs_say_what_the_rules_say(policy: &Policy, seed: u64) -> Result<(), Tes
             prop_assert_eq!(store.program(program, endian).unwrap(), func);
             let again = recompile(program, endian, &arches, &options).unwrap();
             prop_assert_eq!(store.program(&again.program, endian).unwrap(), func);
-            // The search depends on the meaning alone; what follows the rules is returned where it is better.
-            if compiled.stats.nodes > 0 {
-                prop_assert_eq!(&*again.program, &**program);
-            } else if aim == Aim::Size {
+            // Code that follows the rules is returned where it is better than what depends on the meaning alone.
+            if aim == Aim::Size {
                 prop_assert!(program.len() <= again.program.len());
             }
         }

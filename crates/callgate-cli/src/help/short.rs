@@ -171,8 +171,8 @@ fn of_root(command: &Command) -> String {
         let _ = writeln!(text, "    {line}");
     }
     let sources = format!(
-        "A SOURCE is a filter: {}; a program; pid:1234, the filters of a process; container-default, docker-default and \
-         others, which are built in.",
+        "A SOURCE is a filter: {}; a program; pid:1234, the filters of a process; docker-default and \
+         other built-in ones.",
         languages()
     );
     text.push('\n');

@@ -4,7 +4,7 @@ use callgate_core::{Cases, Clause, Insn, Literal, Op, SectionCases, Verdict, Wor
 
 use super::in_order::{Emit, are_apart, in_order, is_value};
 use super::literals::is_guard;
-use super::short::{Backwards, Numbers, Target};
+use super::numbers::{Backwards, Numbers, Target};
 use crate::Instructions;
 use crate::tree::WeightedInterval;
 

@@ -18,6 +18,7 @@ mod generate;
 mod in_order;
 mod lists;
 mod literals;
+mod numbers;
 mod order;
 mod short;
 mod values;

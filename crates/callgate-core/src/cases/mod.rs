@@ -16,7 +16,7 @@
 //!
 //! - `clauses`: from the rules of a policy to clauses and lists, each of which is stored once (`clause_table`, `distinct`);
 //! - `knowledge`: what is known about the words on a path;
-//! - `follow`: the paths of a program, with ends that are proved on their own (`follow/suffixes`);
+//! - `follow`: the paths of a program;
 //! - `word_comparison`, `types`: comparisons of words, and the public types.
 
 mod clause_table;

@@ -44,7 +44,7 @@ const MEANT: [(&str, &str); 12] = [
         "unconfined seccomp=unconfined privileged",
         "no filter is installed, so all syscalls are allowed",
     ),
-    ("systemd", "each unit has filters of its own: NAME.service"),
+    ("systemd systemctl", "each unit has filters of its own: NAME.service"),
     ("android bionic", "its filters are made from lists of syscalls: android:DIRECTORY#FILTER"),
 ];
 

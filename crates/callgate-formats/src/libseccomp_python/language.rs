@@ -24,7 +24,7 @@ pub const LANGUAGE: Language = Language {
     parts: Parts::Some,
     editor: None,
     for_builds: false,
-    ..Language::of("a Python program that makes a filter with libseccomp", "libseccomp-c", read)
+    ..Language::of("a Python program with libseccomp", "libseccomp-c", read)
 };
 
 fn likeness(extension: Option<&str>, text: &[u8]) -> Likeness {

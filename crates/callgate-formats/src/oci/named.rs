@@ -144,24 +144,19 @@ impl Named {
         };
         for name in &names {
             match find(name) {
-                Ok(None) => {}
                 Ok(Some(file)) if !file.is_private => return Some(file),
-                Ok(Some(file)) => {
-                    let message = format!(
-                        "the profile of {} is {}, which is not in the tree of this text",
-                        self.whose,
-                        shorten(&file.name)
-                    );
-                    return reader.refuse(self.at, message, "give that file");
-                }
+                // Not read, because the text may be from somebody who is not trusted.
+                Ok(None | Some(_)) => {}
                 Err(why) => {
                     let message = format!("cannot read the profile of {}: {why}", self.whose);
                     return reader.refuse(self.at, message, give);
                 }
             }
         }
-        let message =
-            format!("the profile of {} is the file {shown}, which was not found", self.whose);
+        let message = format!(
+            "the profile of {} is the file {shown}, which is not in the tree of this text",
+            self.whose
+        );
         reader.refuse(self.at, message, give)
     }
 

@@ -153,7 +153,7 @@ fn templates_and_old_annotations_are_read() {
         (pod("seccompProfile: {type: Other}", "  - {name: c}\n"), "`type` is Other"),
         (
             pod(&LOCAL.replace("profiles/a", "none"), "  - {name: c}\n"),
-            "is the file none.json, which was not found",
+            "is the file none.json, which is not in the tree of this text",
         ),
         (pod(&LOCAL.replace("profiles/a", "bad"), "  - {name: c}\n"), "in bad.json:1:19: "),
         (pod("", "  - {name: c}\n"), "this Pod names no seccomp profile"),
@@ -195,7 +195,10 @@ fn services_of_compose_have_the_profile_that_they_name() {
     for (options, message) in [
         ("seccomp:unconfined", "the service web has no filter: its option is seccomp=unconfined"),
         ("seccomp:$DIR/a.json", "a shell completes $DIR/a.json"),
-        ("seccomp:/etc/secret.json", "/etc/secret.json, which is not in the tree of this text"),
+        (
+            "seccomp:/etc/secret.json",
+            "the file /etc/secret.json, which is not in the tree of this text",
+        ),
     ] {
         let found = error(&compose(options, ""), None);
         assert!(found.contains(message) && !found.contains("secret\\\""), "{found}");
@@ -252,7 +255,10 @@ fn commands_and_other_descriptions_name_profiles() {
             "{\"runArgs\": [\"--security-opt\", \"seccomp=unconfined\"]}",
             "the development container has no filter",
         ),
-        ("docker run --security-opt seccomp=none.json x", "none.json, which was not found"),
+        (
+            "docker run --security-opt seccomp=none.json x",
+            "none.json, which is not in the tree of this text",
+        ),
     ] {
         assert!(error(text, None).contains(message), "{text}: {}", error(text, None));
     }

@@ -16,11 +16,12 @@ pub(super) fn policy_within(text: &str) -> Option<String> {
     if blocks.is_empty() {
         return without_decoration(text).filter(|inner| is_policy(inner));
     }
-    let mut policies =
-        blocks.iter().map(|block| only(text, block)).filter(|inner| is_policy(inner));
-    match policies.next() {
-        None => program_within(text, &blocks),
-        only => only.filter(|_| policies.next().is_none()),
+    let is_any = |inner: &String| is_policy(inner) || has_marks(inner);
+    let mut found = blocks.iter().map(|block| only(text, block)).filter(is_any);
+    match (found.next(), found.next()) {
+        (Some(inner), None) if is_policy(&inner) => Some(inner),
+        (_, None) => program_within(text, &blocks),
+        _ => None,
     }
 }
 
