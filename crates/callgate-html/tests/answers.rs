@@ -381,7 +381,7 @@ fn a_help_that_names_built_in_profiles_shows_them() {
     };
     let pod = "kind: Pod\nspec:\n  securityContext:\n    seccompProfile: {type: RuntimeDefault}\n";
     assert_eq!(of(&format!("apiVersion: v1\n{pod}")), ["containerd-default", "crio-default"]);
-    assert_eq!(of("services:\n  web:\n    image: a\n"), ["docker-default", "podman-default"]);
+    assert_eq!(of("services:\n  web:\n    image: a\n"), ["docker-default"]);
     let container =
         r#"[{"Id": "3f2c9be1f0d2", "Name": "/db", "HostConfig": {"SecurityOpt": null}}]"#;
     assert_eq!(of(container), ["docker-default"]);

@@ -42,7 +42,7 @@ fn program_within(text: &str, blocks: &[Block]) -> Option<String> {
         outside.push_str(line);
         outside.push('\n');
     }
-    if !outside.lines().any(is_prose) || has_marks(&outside) {
+    if !outside.lines().any(is_prose) || outside.lines().any(has_marks) {
         return None;
     }
     let is_any = |inner: &String| has_marks(inner) || is_policy(inner);
