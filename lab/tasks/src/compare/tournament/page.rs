@@ -29,7 +29,12 @@ Written by
 ";
 
 /// The page with the row of this seed, and those of other seeds of the page before.
-pub(super) fn page(before: &str, options: &Options, versions: &[String], report: &Report) -> String {
+pub(super) fn page(
+    before: &str,
+    options: &Options,
+    versions: &[String],
+    report: &Report,
+) -> String {
     let mut rows: Vec<(u64, Vec<String>)> = before.lines().filter_map(row).collect();
     rows.retain(|(seed, _)| *seed != options.seed);
     rows.push((options.seed, report.summary()));
