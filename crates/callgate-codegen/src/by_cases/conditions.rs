@@ -36,7 +36,7 @@ fn compared_with_values(clauses: &[Clause<'_>]) -> Option<Word> {
         clause.verdict.is_some()
             && clause.literals.len() == first.literals.len()
             && both.all(|(own, of_first)| own == of_first || own.test.word == word)
-            && of_word.map(|one| is_value(one)).eq([true])
+            && of_word.map(is_value).eq([true])
     };
     (is_value(differing) && clauses.iter().all(is_alike)).then_some(word)
 }
