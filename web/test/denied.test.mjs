@@ -86,10 +86,10 @@ test("a profile that a message names is one click away, and Undo brings the text
   withPage(async (page) => {
     const text = "services:\n  web:\n    image: nginx\n";
     await shows(page, text);
-    assert.match(await page.textContent("#messages"), /Compose file, not a profile/);
-    const status = await answered(page, () => page.click("#messages [data-source=podman-default]"));
+    assert.match(await page.textContent("#messages"), /the service web has the default profile/);
+    const status = await answered(page, () => page.click("#messages [data-source=docker-default]"));
     assert.match(status, /^Allows: 3\d\d of/);
-    assert.equal(await value(page), "podman-default\n");
+    assert.equal(await value(page), "docker-default\n");
     await answered(page, () => page.click("#undo"));
     assert.equal(await value(page), text);
   }));
