@@ -83,8 +83,11 @@ impl Score {
     }
 
     pub(super) fn verdict(&self) -> Verdict {
-        // Of five runs, one may be the exception.
-        let is_enough = |count: usize, of: usize| count as f64 >= (ENOUGH * of as f64).floor();
+        // Of five runs, one may be the exception; of fewer, none.
+        let is_enough = |count: usize, of: usize| match of {
+            0..5 => count == of,
+            _ => count as f64 >= (ENOUGH * of as f64).floor(),
+        };
         match self {
             Score { runs: 0, .. } => Verdict::Unknown,
             Score { wrong: 1.., .. } => Verdict::Fails,
