@@ -74,6 +74,6 @@ mod tests {
         let seeds: Vec<u64> = both.lines().filter_map(row).map(|(seed, _)| seed).collect();
         assert_eq!(seeds, [3, 7]);
         assert!(both.contains("cargo lab tournament --seed 3 --sets 0 --update\n"), "{both}");
-        assert!(both.contains("| 100.0 % "), "{both}");
+        assert!(both.contains(" 100.0 % |"), "{both}");
     }
 }
