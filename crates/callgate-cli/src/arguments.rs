@@ -25,7 +25,7 @@ pub(crate) fn parse<P: FromArgMatches>(
     })
 }
 
-/// The words with a blank before each that begins with dashes and is no option, if there is one.
+/// The words, with a space before each one that begins with dashes but is not an option; `None` if there is no such word.
 fn with_blanks(words: &[OsString]) -> Option<Vec<OsString>> {
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let is_changed = |text: &str| begins_with_stdin(text) || is_of_log(text);

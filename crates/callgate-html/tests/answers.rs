@@ -338,7 +338,7 @@ fn a_log_alone_has_what_the_syscalls_are_for() {
     // The kernel logs the action without its data.
     let (_, action) = of(&RECORD.replace("code=0x0", "code=0x50000"));
     assert!(action.contains("ERRNO") && !action.contains("ERRNO(0)"), "{action}");
-    // What is no denial by a filter needs no other log.
+    // If no filter denied it, there is nothing else to paste.
     let (_, other) = of("newuidmap: write to uid_map failed: Operation not permitted\n");
     assert!(other.contains("no filter denied") && !other.contains("journalctl"), "{other}");
     for words in [

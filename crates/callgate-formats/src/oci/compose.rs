@@ -96,7 +96,7 @@ impl Options {
 }
 
 /// The text of a `devcontainer.json` as JSON: with spaces instead of comments and commas before closing brackets, so that places
-/// stay the same. `None` if the text is no such file.
+/// stay the same. `None` if the text is not such a file.
 pub(super) fn without_comments(text: &str) -> Option<String> {
     if !["\"runArgs\"", "\"securityOpt\""].iter().any(|key| text.contains(key)) {
         return None;

@@ -203,7 +203,7 @@ fn services_of_compose_have_the_profile_that_they_name() {
         let found = error(&compose(options, ""), None);
         assert!(found.contains(message) && !found.contains("secret\\\""), "{found}");
     }
-    // Services of other programs are no containers.
+    // Other programs have services that are not containers.
     assert!(!error("services:\n  App\\A: {class: B}\n", None).contains("the service"));
     let both = "    cap_add: [BPF]\n  other:\n    security_opt: [seccomp=dir/b.json]\n";
     assert!(error(&compose("seccomp=a.json", both), None).contains(

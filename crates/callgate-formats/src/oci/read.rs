@@ -79,7 +79,7 @@ pub fn read_with_bases(
     read_with_files(text, options, &[], (bases, &mut |_: &str| Ok(None)))
 }
 
-/// Reads a profile with its base profiles, or one whose file the text names; `named` are the containers of a text that is no document.
+/// Reads a profile with its base profiles, or one whose file the text names; `named` are the containers of a text that is not a document.
 pub(super) fn read_with_files(
     text: &str,
     options: &ReadOptions,
