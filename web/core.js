@@ -113,8 +113,6 @@ export class Core {
   async #continueWithRest(worker) {
     const job = this.#running;
     clearTimeout(job.timer);
-    clearTimeout(this.#yields);
-    job.since = undefined;
     try {
       await this.complete();
     } catch (error) {

@@ -253,12 +253,13 @@ async function start() {
   await ask();
   await openEditors(offered.syscalls);
   // What the first answer did not need. Without a network, the request that needs it says so.
-  core.complete().catch(() => {});
+  const rest = core.complete().catch(() => {});
   document.documentElement.dataset.ready = "";
   const [{ state }] = EXAMPLES;
   const source = { text: state.text, name: state.name, machine: MACHINE, kernel: "6.18" };
   for (let round = 0; round < WARMING; round++) await core.warm({ view: "explanation", source });
-  // Keeps the page for use without a network, where browsers permit it.
+  // Keeps the page for use without a network, where browsers permit it; what is loaded is not loaded again.
+  await rest;
   if ("serviceWorker" in navigator) await core.keepOffline();
 }
 

@@ -5,14 +5,19 @@
 // traps: the page then asks again, with both parts and a new instance. Which functions the first part needs is measured:
 // `counting` makes a module that notes which functions run.
 //
+// The parts of two modules must never be linked, for example where a server has a new version while a page loads: so the table, which
+// both parts share, is named after the module.
+//
 // Format: https://webassembly.github.io/spec/core/binary/. What the linker of Rust does not write is refused.
+
+import { createHash } from "node:crypto";
 
 const [TYPE, IMPORT, FUNCTION, TABLE, MEMORY, GLOBAL, EXPORT, ELEMENT, CODE] = [1, 2, 3, 4, 5, 6, 7, 9, 10];
 const [I32_CONST, END, LOCAL_GET, GLOBAL_SET, CALL_INDIRECT, UNREACHABLE] = [0x41, 0x0b, 0x20, 0x24, 0x11, 0x00];
 const [FUNCTION_TYPE, FUNCTION_REFERENCE, I32, F64, MUTABLE] = [0x60, 0x70, 0x7f, 0x7c, 1];
 
-/** The instances of the second part take these from those of the first one. */
-export const FIRST = "first";
+/** The name of the instance of the first part among the imports of the second one. */
+const FIRST = "first";
 
 function refuse(what) {
   throw new Error(`the module cannot be split: ${what}`);
@@ -131,7 +136,7 @@ function longer(sections, id, items) {
   return Buffer.concat([Buffer.from(unsigned(count)), found.content.subarray(reader.at), ...items.map((item) => Buffer.from(item))]);
 }
 
-/** A module that does the same, and sets its exported global value `ran` with the number of a function when it runs. */
+/** A module that does the same, and sets its exported global value `ranN` to 1 when function N runs. */
 export function counting(bytes) {
   const { sections, globals, bodies } = parse(bytes);
   const counted = bodies.map((body, number) => {
@@ -168,6 +173,7 @@ export function split(bytes, chooses) {
   const typed = longer(sections, TYPE, [[FUNCTION_TYPE, ...list(unused.params.map((type) => [type])), 0]]);
   const tableType = [FUNCTION_REFERENCE, ...limits(grown)];
   const nothing = numbers.length;
+  const shared = `table of ${createHash("sha256").update(bytes).digest("hex").slice(0, 32)}`;
   const exported = globals.map((_, at) => [...text(`global${at}`), 3, ...unsigned(at)]);
   const imported = globals.map((type, at) => [...text(FIRST), ...text(`global${at}`), 3, ...type]);
   const whole = (number) => sized(bodies[number]);
@@ -176,7 +182,7 @@ export function split(bytes, chooses) {
       [TYPE]: typed,
       [FUNCTION]: longer(sections, FUNCTION, [unsigned(types.length)]),
       [TABLE]: list([tableType]),
-      [EXPORT]: longer(sections, EXPORT, [[...text("table"), 1, 0], ...exported]),
+      [EXPORT]: longer(sections, EXPORT, [[...text(shared), 1, 0], ...exported]),
       [ELEMENT]: longer(sections, ELEMENT, [
         segment(table.min, second.map(() => nothing)),
         segment(table.min + second.length, first),
@@ -188,7 +194,7 @@ export function split(bytes, chooses) {
       {
         [IMPORT]: list([
           [...text(FIRST), ...text("memory"), 2, ...limits(memory)],
-          [...text(FIRST), ...text("table"), 1, ...tableType],
+          [...text(FIRST), ...text(shared), 1, ...tableType],
           ...imported,
         ]),
         [ELEMENT]: list([segment(table.min, second)]),

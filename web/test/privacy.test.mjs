@@ -73,8 +73,10 @@ test("the page works without a network once it is loaded", () =>
 test("what the page has loaded is not sent again for use without a network", async () => {
   sent.length = 0;
   await withPage((page) => page.waitForFunction(() => navigator.serviceWorker.controller !== null));
-  const statuses = sent.filter(({ name }) => name === "callgate.wasm").map(({ status }) => status);
-  assert.deepEqual(statuses, [200, 304]);
+  for (const part of ["callgate.wasm", "rest.wasm"]) {
+    const statuses = sent.filter(({ name }) => name === part).map(({ status }) => status);
+    assert.deepEqual(statuses, [200, 304], part);
+  }
 });
 
 test("two deployments on one origin keep their own files", () =>
