@@ -6,7 +6,7 @@ use super::distinct::Indexes;
 use super::word_comparison::Literal;
 
 /// A conjunction, and the verdict of the syscalls for which it is the first to hold. Where one without verdict holds, it excludes what
-/// a rule demands: the clauses after it, up to the next one with a verdict, do not count, nor does that one.
+/// a rule demands: the clauses after it, up to the next one with a verdict, do not count, nor does that one, which has no literals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Clause<'c> {
     /// All of these must hold.

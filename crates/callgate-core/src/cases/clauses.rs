@@ -106,7 +106,7 @@ impl Builder {
         if let Some(last) = list.pop() {
             let verdict = clauses.verdict(last);
             let is_needless =
-                |clause: &usize| clauses.verdict(*clause) == verdict && !clauses.is_always(*clause);
+                |clause: &usize| clauses.verdict(*clause).is_none_or(|own| Some(own) == verdict);
             while list.last().is_some_and(is_needless) {
                 list.pop();
             }

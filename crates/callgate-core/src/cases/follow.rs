@@ -682,11 +682,11 @@ impl Paths<'_> {
         let of_path = self.live.get(live..).unwrap_or_default();
         for clause in of_path.iter().filter_map(|index| self.clauses.get(*index)) {
             let excludes = clause.verdict.is_none();
+            self.steps = self.steps.saturating_add(1 + clause.literals.len() as u32);
             if is_excluded {
                 is_excluded = excludes;
                 continue;
             }
-            self.steps = self.steps.saturating_add(1 + clause.literals.len() as u32);
             let mut unknown = None;
             let mut is_possible = true;
             for literal in clause.literals {

@@ -171,6 +171,11 @@ fn clauses_have_the_verdicts_of_the_rules() {
                 }
             };
             excluding += usize::from(cases.list(interval.list).any(|one| one.verdict.is_none()));
+            // The verdict that clauses exclude has no literals, so that it is never dropped alone.
+            let mut pairs = cases.list(interval.list).zip(cases.list(interval.list).skip(1));
+            assert!(pairs.all(|(one, next)| {
+                one.verdict.is_some() || next.verdict.is_none() || next.literals.is_empty()
+            }));
             assert_eq!(verdict, policy.evaluate(&data), "{data:?} {policy:?}");
         }
     }
@@ -477,6 +482,20 @@ fn programs_that_test_rule_after_rule_are_proved_and_their_mutants_are_not() {
         }
     }
     assert!(differing > 5 * RULES, "{differing}");
+}
+
+/// A rule of several ordered arguments that has the verdict of what follows anyway has no clauses.
+#[test]
+fn excluded_rules_without_effect_are_left_out() {
+    let below = |arg| Condition::test(Test::new(Field::arg(arg).unwrap(), Cmp::Lt, 7 << 32));
+    let of = |verdict| {
+        let when = Condition::all([below(0), below(1)]);
+        let rule = Rule { syscalls: SyscallSet::one(9), when, verdict };
+        let section = Section::new(Arch::X86_64, vec![rule], Verdict::ALLOW);
+        let policy = Policy::new(vec![section], Verdict::errno(1)).unwrap();
+        Cases::of_policy(&policy).unwrap().verdict_of(TOKEN, 9)
+    };
+    assert_eq!((of(Verdict::ALLOW), of(Verdict::errno(2))), (Some(Verdict::ALLOW), None));
 }
 
 /// Rules about four arguments of 64 bits each, with clauses that exclude them: as many as there are comparisons of words. What a rule
